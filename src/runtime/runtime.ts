@@ -1,0 +1,54 @@
+/**
+ * The outside world as Berth's long-lived parts see it: time, randomness and the network, all handed in.
+ *
+ * Only `main.ts` and the commands choose the real ones (`node-runtime.ts`, `kube/transport.ts`); tests and the
+ * simulation hand in a virtual clock. One runtime serves one incarnation of the process: a crash is simulated by a
+ * runtime whose promises never resolve again.
+ */
+
+/** Milliseconds. Where a name ends in `Ms` it holds such a number. */
+export type Milliseconds = number;
+
+export interface Timer {
+  /** Forgets the timer; harmless when it has already fired. */
+  cancel(): void;
+}
+
+export interface Runtime {
+  /** A clock that never runs backwards, for every duration, deadline and age. */
+  now(): Milliseconds;
+  /** Milliseconds since 1970, for timestamps that people or the API read. May jump; decides nothing. */
+  wallTime(): Milliseconds;
+  /** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal. Never rejects. */
+  sleep(ms: Milliseconds, signal?: AbortSignal): Promise<void>;
+  /** Calls `then` once after `ms`. */
+  timer(ms: Milliseconds, then: () => void): Timer;
+  /** Lets everything else that is ready run first: between the slices of long work. */
+  yield(): Promise<void>;
+  /** A number in [0, 1). */
+  random(): number;
+  uuid(): string;
+}
+
+/** One request on the wire, as the client makes it and as the server gets it. Header names are lower case. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Path and query, e.g. "/api/v1/pods?limit=500". */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+}
+
+/** One reply. A stream is read to its end or broken off by the request's signal. */
+export interface HttpReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string | AsyncIterable<Uint8Array>;
+}
+
+/**
+ * A request and its reply: the client's transport and the server's handler have this one shape, so that the simulation can
+ * put one in place of the other. Aborting `signal` means that the caller has gone; a transport then rejects.
+ * A transport rejects with an Error when there was no reply (refused, reset, timed out): the request may have taken effect.
+ */
+export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<HttpReply>;
