@@ -1,17 +1,161 @@
-/** CONTRACT (implementation follows). */
+/**
+ * Which nodes can hold a Pod's volumes.
+ *
+ * @see VB §2; kubernetes pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, PreFilter and Filter
+ */
+import { fault, type SortedClaims, sortClaims } from "./claims.ts";
 import type { NodeName } from "./names.ts";
+import { compareText } from "./names.ts";
 import type { Pod } from "./objects.ts";
-import type { Doubt, NodeVerdict, NodeVerdicts, PodVerdict } from "./plan.ts";
+import type { NodeVerdict, NodeVerdicts, Plan, PlannedClaim, PodVerdict } from "./plan.ts";
+import { type Outcome, Planner, provisioned } from "./planner.ts";
+import { type NodeReason, nodeReasons } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 
+const reasonList = Object.keys(nodeReasons) as readonly NodeReason[];
+const reasonNumber = new Map(reasonList.map((reason, index) => [reason, index]));
+
 /** Which of the named nodes can hold all claims of the Pod at once. Names asked twice are judged once. */
-export declare function filterNodes(
-  state: ClusterState,
-  pod: Pod,
-  nodes: readonly NodeName[],
-): PodVerdict<NodeVerdicts>;
+export function filterNodes(state: ClusterState, pod: Pod, nodes: readonly NodeName[]): PodVerdict<NodeVerdicts> {
+  return decide(state, pod, (planner) => new FlatVerdicts(state, pod, planner, [...new Set(nodes)]));
+}
 
 /** The same for one node, for bind: the plan, or why there is none. The Pod's own hold does not count against it. */
-export declare function planNode(state: ClusterState, pod: Pod, node: NodeName): PodVerdict<NodeVerdict>;
+export function planNode(state: ClusterState, pod: Pod, node: NodeName): PodVerdict<NodeVerdict> {
+  return decide(state, pod, (planner, sorted) => verdictOn(state, sorted, planner, node));
+}
 
-export type { Doubt };
+function decide<R>(state: ClusterState, pod: Pod, judge: (planner: Planner, sorted: SortedClaims) => R): PodVerdict<R> {
+  const sorted = sortClaims(state, pod);
+  if (sorted.kind !== "sorted") return sorted;
+  for (const { volumeName } of sorted.bound) {
+    const problem = volumeName === undefined ? undefined : state.problem("volume", volumeName);
+    if (volumeName !== undefined && problem !== undefined) return fault("volume", volumeName, problem) as never;
+  }
+  state.pools.update();
+  const uids = sorted.delayed.map(({ claim }) => claim.uid);
+  return state.reservations.without(pod.uid, uids, () => {
+    const planner = new Planner(state, sorted);
+    return { kind: "judged", nodes: judge(planner, sorted), doubts: planner.doubts };
+  });
+}
+
+function verdictOn(state: ClusterState, sorted: SortedClaims, planner: Planner, node: NodeName): NodeVerdict {
+  const entry = state.topologies.nodes.get(node);
+  if (!entry) return { fits: false, refusals: [{ reason: "nodeUnknown" }], text: nodeReasons.nodeUnknown };
+  const outcome = planner.plan(entry);
+  if (outcome.refusals.length === 0) return { fits: true, plan: planOf(state, sorted, planner, node, outcome) };
+  const refusals = outcome.refusals.map(({ reason, claim }) => (claim ? { reason, claim: claim.key } : { reason }));
+  return { fits: false, refusals, text: textOf(refusals.map(({ reason }) => reason)) };
+}
+
+function planOf(
+  state: ClusterState,
+  { bound }: SortedClaims,
+  planner: Planner,
+  node: NodeName,
+  { contended, volumes, pools }: Outcome,
+): Plan {
+  const claims: PlannedClaim[] = [];
+  for (const claim of bound) {
+    const volume = claim.volumeName && state.volumes.get(claim.volumeName);
+    if (volume) claims.push({ kind: "bound", claim, volume });
+  }
+  for (const [index, { claim, class: storageClass, bytes }] of planner.open.entries()) {
+    const id = volumes[index] ?? provisioned;
+    const pool = pools[index];
+    if (id !== provisioned) claims.push({ kind: "static", claim, volume: state.volumes.at(id) });
+    else claims.push({ kind: "provision", claim, class: storageClass, bytes, ...(pool && { pool: pool.key }) });
+  }
+  return { node, contended, claims: claims.sort((a, b) => compareText(a.claim.key, b.claim.key)) };
+}
+
+/** Upstream's texts, each once, in upstream's order, joined as upstream joins the reasons of one status. */
+function textOf(reasons: readonly NodeReason[]): string {
+  return [...new Set(reasons.map((reason) => nodeReasons[reason]))].join(", ");
+}
+
+class FlatVerdicts implements NodeVerdicts {
+  readonly names: readonly NodeName[];
+  readonly feasibleCount: number;
+  /** 0 fits, else one more than the number of the first reason. */
+  readonly #first: Uint8Array;
+  readonly #texts = new Map<number, string>();
+  readonly #contended: Uint8Array;
+  readonly #provisions: Uint16Array;
+  readonly #surplus: Float64Array;
+  readonly #state: ClusterState;
+  readonly #pod: Pod;
+
+  constructor(state: ClusterState, pod: Pod, planner: Planner, names: readonly NodeName[]) {
+    this.names = names;
+    this.#first = new Uint8Array(names.length);
+    this.#contended = new Uint8Array(names.length);
+    this.#provisions = new Uint16Array(names.length);
+    this.#surplus = new Float64Array(names.length);
+    this.#state = state;
+    this.#pod = pod;
+    let feasible = 0;
+    for (const [index, name] of names.entries()) {
+      const entry = state.topologies.nodes.get(name);
+      const outcome = entry ? planner.plan(entry) : undefined;
+      if (outcome?.refusals.length === 0) {
+        feasible++;
+        this.#fill(index, state, planner, outcome);
+      } else this.#refuse(index, outcome?.refusals.map(({ reason }) => reason) ?? ["nodeUnknown"]);
+    }
+    this.feasibleCount = feasible;
+  }
+
+  fits(index: number): boolean {
+    return this.#first[index] === 0;
+  }
+
+  contended(index: number): boolean {
+    return this.#contended[index] === 1;
+  }
+
+  provisions(index: number): number {
+    return this.#provisions[index] ?? 0;
+  }
+
+  surplus(index: number): number {
+    return this.#surplus[index] ?? 0;
+  }
+
+  text(index: number): string {
+    return this.#texts.get(index) ?? (this.fits(index) ? "" : nodeReasons[this.reason(index) ?? "nodeUnknown"]);
+  }
+
+  reason(index: number): NodeReason | undefined {
+    return reasonList[(this.#first[index] ?? 0) - 1];
+  }
+
+  verdict(index: number): NodeVerdict {
+    const name = this.names[index];
+    if (name === undefined) throw new Error(`no node ${index} in this verdict`);
+    const again = planNode(this.#state, this.#pod, name);
+    return again.kind === "judged"
+      ? again.nodes
+      : { fits: false, refusals: [], text: "text" in again ? again.text : "" };
+  }
+
+  #fill(index: number, { volumes }: ClusterState, planner: Planner, outcome: Outcome): void {
+    this.#contended[index] = outcome.contended ? 1 : 0;
+    let surplus = 0;
+    let provisions = 0;
+    for (let claim = 0; claim < planner.open.length; claim++) {
+      const id = outcome.volumes[claim] ?? provisioned;
+      if (id === provisioned) provisions++;
+      else surplus += (volumes.size[id] ?? 0) - (planner.open[claim]?.want.size ?? 0);
+    }
+    this.#surplus[index] = surplus;
+    this.#provisions[index] = provisions;
+  }
+
+  #refuse(index: number, reasons: readonly NodeReason[]): void {
+    this.#first[index] = 1 + (reasonNumber.get(reasons[0] ?? "nodeUnknown") ?? 0);
+    // Two reasons at once are rare; one is found through the table.
+    if (reasons.length > 1) this.#texts.set(index, textOf(reasons));
+  }
+}

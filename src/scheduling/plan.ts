@@ -76,7 +76,7 @@ export interface NodeVerdicts {
   provisions(index: number): number;
   /** Bytes of the planned volumes beyond what their claims ask; 0 where the node does not fit. May round beyond 2^53. */
   surplus(index: number): number;
-  /** The full verdict, with the plan or the refusals. */
+  /** The full verdict as of now, with the plan or the refusals: planned anew, so it tells the truth whenever it is asked. */
   verdict(index: number): NodeVerdict;
   /** What kube-scheduler is told of a refused node; "" where it fits. */
   text(index: number): string;

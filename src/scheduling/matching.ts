@@ -1,0 +1,88 @@
+/**
+ * Does this volume suit this claim: the rules of FindMatchingVolume, cheapest first, read from the volume table's columns.
+ *
+ * @see VB §3.3; component-helpers storage/volume/pv_helpers.go
+ */
+import type { Claim, Volume } from "./objects.ts";
+import { formatBytes, zero } from "./quantity.ts";
+import { type LabelSelector, matchesLabels } from "./selectors.ts";
+import { type Slab, traits, type VolumeId, type VolumeTable } from "./volume-table.ts";
+
+/** What a claim asks of a volume, prepared once a call. */
+export interface Want {
+  readonly claim: Claim;
+  /** The request rounded to a double, as in the table's `size`. */
+  readonly size: number;
+  readonly traits: number;
+  readonly attributes: number;
+  readonly selector: LabelSelector | undefined;
+}
+
+export function wantOf(claim: Claim, volumes: VolumeTable): Want {
+  return {
+    claim,
+    size: Number(claim.request ?? zero),
+    traits: traits(claim.accessModes, claim.mode),
+    attributes: volumes.attributesNumber(claim.attributesClass),
+    selector: claim.selector,
+  };
+}
+
+/** Whether the volume is large enough, exactly: equal doubles beyond 2^53 may stand for unequal sizes. */
+function isLargeEnough(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
+  const size = volumes.size[id] ?? 0;
+  if (size !== want.size || size <= Number.MAX_SAFE_INTEGER) return size >= want.size;
+  return volumes.at(id).capacity >= (want.claim.request ?? zero);
+}
+
+/** Size, modes, attributes and selector. Class, phase, claimRef and affinity are what the table's slabs are made of. */
+export function suits(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
+  if (((volumes.traits[id] ?? 0) & want.traits) !== want.traits) return false;
+  if (volumes.attributes[id] !== want.attributes) return false;
+  if (!isLargeEnough(want, volumes, id)) return false;
+  return want.selector === undefined || matchesLabels(want.selector, volumes.at(id).labels);
+}
+
+/** Where in a slab, which is sorted by size, volumes begin to be large enough. */
+export function firstLargeEnough(want: Want, volumes: VolumeTable, slab: Slab): number {
+  let low = 0;
+  let high = slab.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((volumes.size[slab[middle] ?? 0] ?? 0) < want.size) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * A volume whose claimRef names the claim is reserved for it: taken before any better fit, whatever its phase, and whatever
+ * the claim's selector says. One that is too small, of the wrong mode or attributes, being deleted, or that lacks an access
+ * mode (departure D14) is no reservation at all.
+ */
+export function isReservedFor(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
+  const { claimRef, deleting } = volumes.at(id);
+  if (claimRef === undefined || deleting) return false;
+  if (claimRef.uid !== undefined && claimRef.uid !== want.claim.uid) return false;
+  return suits({ ...want, selector: undefined }, volumes, id);
+}
+
+/** In words, the first rule by which a volume is out for a claim; undefined where it suits. For explanations. */
+export function whyNot(claim: Claim, volume: Volume, namedBy: string | undefined): string | undefined {
+  const { claimRef } = volume;
+  const reserved = claimRef?.claim === claim.key && (claimRef.uid === undefined || claimRef.uid === claim.uid);
+  if (claimRef && !reserved) return `claimed by ${claimRef.claim}`;
+  if (volume.deleting) return "being deleted";
+  if (volume.class !== claim.class) return `class "${volume.class}", the claim asks for "${claim.class}"`;
+  const request = claim.request ?? zero;
+  if (volume.capacity < request) return `too small: ${formatBytes(volume.capacity)} of ${formatBytes(request)}`;
+  if (volume.mode !== claim.mode) return `volumeMode ${volume.mode}, the claim asks for ${claim.mode}`;
+  if ((volume.accessModes & claim.accessModes) !== claim.accessModes) return "lacks an access mode the claim asks for";
+  if (volume.attributesClass !== claim.attributesClass) {
+    return `volumeAttributesClass "${volume.attributesClass}", the claim asks for "${claim.attributesClass}"`;
+  }
+  if (reserved) return undefined;
+  if (volume.phase !== "Available") return `phase ${volume.phase === "" ? "not set" : volume.phase}`;
+  if (!matchesLabels(claim.selector, volume.labels)) return "labels do not match the claim's selector";
+  return namedBy === undefined ? undefined : `named by pending claim ${namedBy}`;
+}

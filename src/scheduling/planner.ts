@@ -1,0 +1,327 @@
+/**
+ * One Pod against many nodes: prepared once, then asked node by node. All claims of the Pod are placed at once.
+ *
+ * Per claim, in this order: what is already promised or reserved for it decides; then existing volumes, by exact assignment;
+ * then provisioning. What other Pods hold is avoided in a first try and used, marked contended, in a second.
+ */
+import { assign } from "./assignment.ts";
+import type { DelayedClaim, SortedClaims } from "./claims.ts";
+import { firstLargeEnough, isReservedFor, suits, type Want, wantOf } from "./matching.ts";
+import type { ClaimUid, NodeName } from "./names.ts";
+import type { Claim } from "./objects.ts";
+import type { Doubt } from "./plan.ts";
+import type { Pool } from "./pools.ts";
+import {
+  compareLargestFirst,
+  type Provision,
+  pack,
+  provisionOf,
+  type Room,
+  roomsOf,
+  whyNotProvision,
+} from "./provisioning.ts";
+import type { NodeReason } from "./reasons.ts";
+import type { Assumption } from "./reservations.ts";
+import type { ClusterState } from "./state.ts";
+import type { NodeEntry, Topology } from "./topology.ts";
+import type { VolumeId } from "./volume-table.ts";
+
+/** A delayed claim with all that does not depend on the node. */
+export interface Open extends Provision {
+  readonly want: Want;
+  readonly assumption: Assumption | undefined;
+  /** Of a node that exists. */
+  readonly selectedNode: NodeName | undefined;
+  /** Volumes reserved for the claim, preferred first. */
+  readonly reserved: readonly VolumeId[];
+  /** Claims that may compete for the same volumes, itself included: so many candidates suffice. */
+  readonly rivals: number;
+}
+
+/** Chosen instead of a volume. */
+export const provisioned = -1;
+
+/** How a node fares. */
+export interface Outcome {
+  /** In upstream's order; empty where the node fits. */
+  readonly refusals: readonly { readonly reason: NodeReason; readonly claim?: Claim }[];
+  readonly contended: boolean;
+  /** Per open claim, in name order: a volume, or `provisioned`. */
+  readonly volumes: readonly VolumeId[];
+  /** Per open claim: the pool it is provisioned from, where the driver publishes any. */
+  readonly pools: readonly (Pool | undefined)[];
+}
+
+/** A claim's ways on one node: forced to one volume or to provisioning, or free to choose among candidates. */
+interface Choice {
+  readonly open: Open;
+  readonly candidates: readonly VolumeId[];
+  readonly forced: "volume" | "provision" | undefined;
+}
+
+/** A claim's candidates in one topology; `avoided` when some were left alone because another Pod holds them. */
+interface Scan {
+  readonly found: readonly VolumeId[];
+  readonly avoided: boolean;
+}
+
+const nothingFound: Scan = { found: [], avoided: false };
+
+export class Planner {
+  readonly open: readonly Open[];
+  readonly doubts: readonly Doubt[];
+  readonly #state: ClusterState;
+  readonly #bound: readonly { readonly claim: Claim; readonly topology: Topology | undefined }[];
+  readonly #own: ReadonlySet<ClaimUid>;
+  readonly #bySize: readonly number[];
+  /** Candidates in topologies that several nodes share, by topology, then claim; for both tries. */
+  readonly #shared = [new Map<Topology, Scan[]>(), new Map<Topology, Scan[]>()] as const;
+  /** Something was left alone only because another Pod holds it. */
+  #avoided = false;
+
+  constructor(state: ClusterState, { bound, delayed }: SortedClaims) {
+    this.#state = state;
+    const doubts: Doubt[] = [];
+    this.#bound = bound.map((claim) => {
+      const id = claim.volumeName === undefined ? undefined : state.volumes.id(claim.volumeName);
+      if (id === undefined) doubts.push({ kind: "volume", key: claim.volumeName ?? "" });
+      return { claim, topology: id === undefined ? undefined : state.volumes.topologyOf(id) };
+    });
+    this.open = delayed.map((claim) => this.#prepare(claim, delayed, doubts));
+    this.#own = new Set(this.open.map(({ claim }) => claim.uid));
+    this.#bySize = this.open.map((_, index) => index).sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
+    this.doubts = doubts;
+  }
+
+  plan(entry: NodeEntry): Outcome {
+    const refusals = this.#judgeBound(entry);
+    const opened = this.open.length === 0 ? nothingOpen : this.#planOpen(entry);
+    if (refusals.length === 0) return opened;
+    // Upstream's order: the node conflict comes before, the missing volume after what the unbound claims say.
+    const before = refusals.filter(({ reason }) => reason === "volumeNodeConflict");
+    const after = refusals.filter(({ reason }) => reason !== "volumeNodeConflict");
+    return refusal([...before, ...opened.refusals, ...after]);
+  }
+
+  #at(index: number): Open {
+    const open = this.open[index];
+    if (open === undefined) throw new Error(`no open claim ${index}`);
+    return open;
+  }
+
+  #prepare({ claim, class: storageClass }: DelayedClaim, all: readonly DelayedClaim[], doubts: Doubt[]): Open {
+    const state = this.#state;
+    const want = wantOf(claim, state.volumes);
+    let { selectedNode } = claim;
+    if (selectedNode !== undefined && !state.topologies.nodes.has(selectedNode)) {
+      // A node that is gone binds nobody (departure D12); one live look tells whether it is.
+      doubts.push({ kind: "node", key: selectedNode });
+      selectedNode = undefined;
+    }
+    const referring = [...(state.volumes.referringTo(claim.key) ?? [])];
+    return {
+      ...provisionOf(state, claim, storageClass),
+      want,
+      assumption: state.reservations.of(claim.uid),
+      selectedNode,
+      reserved: referring
+        .filter((id) => isReservedFor(want, state.volumes, id))
+        .sort((a, b) => state.volumes.compare(a, b)),
+      rivals: all.filter(({ claim: other }) => other.class === claim.class).length,
+    };
+  }
+
+  #judgeBound(entry: NodeEntry): { reason: NodeReason; claim: Claim }[] {
+    let conflict: Claim | undefined;
+    for (const { claim, topology } of this.#bound) {
+      if (topology === undefined) {
+        const missing = { reason: "boundVolumeMissing", claim } as const;
+        return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }, missing] : [missing];
+      }
+      if (!this.#reaches(entry, topology)) conflict ??= claim;
+    }
+    return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }] : [];
+  }
+
+  #reaches(entry: NodeEntry, topology: Topology): boolean {
+    return topology === this.#state.topologies.everywhere || topology.members.has(entry);
+  }
+
+  #planOpen(entry: NodeEntry): Outcome {
+    if (this.#state.reservations.holdCount === 0) return this.#try(entry, false);
+    this.#avoided = false;
+    const careful = this.#try(entry, true);
+    if (careful.refusals.length === 0 || !this.#avoided) return careful;
+    const contended = this.#try(entry, false);
+    return contended.refusals.length === 0 ? { ...contended, contended: true } : contended;
+  }
+
+  #try(entry: NodeEntry, avoid: boolean): Outcome {
+    const choices: Choice[] = [];
+    for (const [index, open] of this.open.entries()) {
+      const choice = this.#choose(entry, open, index, avoid);
+      if (typeof choice === "string") return refusal([{ reason: choice, claim: open.claim }]);
+      choices.push(choice);
+    }
+    const firsts = distinctFirsts(choices);
+    if (firsts) return { refusals: [], contended: false, volumes: firsts, pools: noPools };
+    return this.#assign(entry, choices, avoid);
+  }
+
+  /** What is settled for the claim already, or its candidates on the node. */
+  #choose(entry: NodeEntry, open: Open, index: number, avoid: boolean): Choice | NodeReason {
+    const { assumption, reserved, selectedNode } = open;
+    if (assumption?.target.kind === "volume") {
+      const id = this.#state.volumes.id(assumption.target.volume);
+      const topology = id === undefined ? undefined : this.#state.volumes.topologyOf(id);
+      if (id === undefined || !topology || !this.#reaches(entry, topology)) return "selectedOtherNode";
+      return { open, candidates: [id], forced: "volume" };
+    }
+    const provisionedOn = assumption?.node ?? selectedNode;
+    if (provisionedOn !== undefined) {
+      if (provisionedOn !== entry.node.name) return "selectedOtherNode";
+      return { open, candidates: [], forced: "provision" };
+    }
+    if (reserved.length === 0)
+      return { open, candidates: this.#candidates(entry, open, index, avoid), forced: undefined };
+    const id = reserved.find((volume) => {
+      const topology = this.#state.volumes.topologyOf(volume);
+      return topology && this.#reaches(entry, topology);
+    });
+    return id === undefined ? "preboundElsewhere" : { open, candidates: [id], forced: "volume" };
+  }
+
+  /** The smallest free volumes that suit, as many as the claim has rivals. */
+  #candidates(entry: NodeEntry, open: Open, index: number, avoid: boolean): readonly VolumeId[] {
+    let found = this.#inTopology(this.#state.topologies.everywhere, open, index, avoid);
+    for (const topology of entry.topologies) {
+      if (!topology.slabs.has(open.class.name)) continue;
+      const here = this.#inTopology(topology, open, index, avoid);
+      if (found.length === 0) found = here;
+      else if (here.length > 0) {
+        const merged = [...found, ...here].sort((a, b) => this.#state.volumes.compare(a, b));
+        found = merged.slice(0, open.rivals);
+      }
+    }
+    return found;
+  }
+
+  #inTopology(topology: Topology, open: Open, index: number, avoid: boolean): readonly VolumeId[] {
+    const shared = topology.members.size !== 1 ? this.#shared[avoid ? 1 : 0] : undefined;
+    const perClaim = shared?.get(topology) ?? [];
+    const scan = perClaim[index] ?? this.#scan(topology, open, avoid);
+    perClaim[index] = scan;
+    shared?.set(topology, perClaim);
+    this.#avoided ||= scan.avoided;
+    return scan.found;
+  }
+
+  #scan(topology: Topology, { want, class: { name }, rivals }: Open, avoid: boolean): Scan {
+    const slab = topology.slabs.get(name);
+    if (!slab) return nothingFound;
+    const { volumes } = this.#state;
+    const found: VolumeId[] = [];
+    let avoided = false;
+    for (let at = firstLargeEnough(want, volumes, slab); at < slab.length && found.length < rivals; at++) {
+      const id = slab[at] ?? 0;
+      if (volumes.assumed[id] === 1 || !suits(want, volumes, id)) continue;
+      if (avoid && (volumes.held[id] ?? 0) > 0) avoided = true;
+      else found.push(id);
+    }
+    return { found, avoided };
+  }
+
+  /** The general case: not every claim can simply take its own smallest volume. */
+  #assign(entry: NodeEntry, choices: readonly Choice[], avoid: boolean): Outcome {
+    const rooms = new Map<string, Room[]>();
+    const roomsFor = (open: Open): Room[] => {
+      let found = rooms.get(open.class.name);
+      if (!found) {
+        found = roomsOf(this.#state, entry, open, this.#own, avoid);
+        if (avoid && found.some(({ pool }) => pool.holds > 0)) this.#avoided = true;
+        rooms.set(open.class.name, found);
+      }
+      return found;
+    };
+    const blocked = choices.map(({ open, forced }) =>
+      forced === "volume" ? undefined : whyNotProvision(this.#state, entry, open, () => roomsFor(open)),
+    );
+    const volumes = this.#match(choices, blocked);
+    for (const index of this.#bySize.toReversed()) {
+      const choice = choices[index];
+      const reason = blocked[index];
+      if (!choice || volumes[index] !== provisioned || reason === undefined) continue;
+      return refusal([{ reason: this.#refine(entry, choice, reason), claim: choice.open.claim }]);
+    }
+    return this.#provision(choices, volumes, roomsFor);
+  }
+
+  /** Exact assignment; claims that cannot be provisioned first, then large ones. */
+  #match(choices: readonly Choice[], blocked: readonly (NodeReason | undefined)[]): VolumeId[] {
+    const ranked = [...new Set(choices.flatMap(({ candidates }) => candidates))].sort((a, b) =>
+      this.#state.volumes.compare(a, b),
+    );
+    const rankOf = new Map(ranked.map((id, rank) => [id, rank]));
+    const candidates = choices.map((choice) => choice.candidates.map((id) => rankOf.get(id) ?? 0));
+    const mustBeStatic = (index: number): boolean =>
+      choices[index]?.forced === "volume" || blocked[index] !== undefined;
+    const order = [
+      ...this.#bySize.filter((index) => mustBeStatic(index)),
+      ...this.#bySize.filter((index) => !mustBeStatic(index)),
+    ];
+    return assign(candidates, order, ranked.length).map((rank) => ranked[rank] ?? provisioned);
+  }
+
+  #provision(choices: readonly Choice[], volumes: readonly VolumeId[], roomsFor: (open: Open) => Room[]): Outcome {
+    const pools = new Array<Pool | undefined>(choices.length).fill(undefined);
+    const byClass = new Map<string, number[]>();
+    for (const [index, { open }] of choices.entries()) {
+      if (volumes[index] !== provisioned || !open.needsCapacity) continue;
+      byClass.set(open.class.name, [...(byClass.get(open.class.name) ?? []), index]);
+    }
+    for (const indices of byClass.values()) {
+      const opens = indices.map((index) => this.#at(index));
+      const [first] = opens;
+      const packed = first && pack(opens, roomsFor(first));
+      if (!packed) return refusal([{ reason: "notEnoughSpace", ...(first && { claim: first.claim }) }]);
+      for (const [position, index] of indices.entries()) pools[index] = packed[position];
+    }
+    return { refusals: [], contended: false, volumes, pools };
+  }
+
+  /** Tells a disk that is missing from one that a sibling claim or another Pod has. */
+  #refine(entry: NodeEntry, { open, candidates }: Choice, reason: NodeReason): NodeReason {
+    if (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable") return reason;
+    if (candidates.length > 0) return "notEnoughVolumes";
+    return this.#wouldSuitButAssumed(entry, open) ? "volumeAssumed" : reason;
+  }
+
+  #wouldSuitButAssumed(entry: NodeEntry, { want, class: { name } }: Open): boolean {
+    const { volumes, reservations, topologies } = this.#state;
+    if (reservations.assumptionCount === 0) return false;
+    return [topologies.everywhere, ...entry.topologies].some((topology) =>
+      topology.slabs.get(name)?.some((id) => volumes.assumed[id] === 1 && suits(want, volumes, id)),
+    );
+  }
+}
+
+const noPools: readonly undefined[] = [];
+const nothingOpen: Outcome = { refusals: [], contended: false, volumes: [], pools: noPools };
+
+function refusal(refusals: Outcome["refusals"]): Outcome {
+  return { refusals, contended: false, volumes: [], pools: noPools };
+}
+
+/**
+ * Each claim's own smallest volume, where these differ: then no other assignment is smaller, and none gives a claim a smaller
+ * volume of the set. Undefined where two claims want the same, or one has no volume.
+ */
+function distinctFirsts(choices: readonly Choice[]): VolumeId[] | undefined {
+  const firsts: VolumeId[] = [];
+  for (const { candidates } of choices) {
+    const [first] = candidates;
+    if (first === undefined || firsts.includes(first)) return undefined;
+    firsts.push(first);
+  }
+  return firsts;
+}

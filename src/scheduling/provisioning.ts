@@ -1,0 +1,168 @@
+/**
+ * Claims that no existing volume serves: whether a node can provision them, and all of a Pod's together (departure D3).
+ *
+ * @see VB §2.2 F4; kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go, checkVolumeProvisions
+ */
+import { type ClaimUid, compareText, type NodeName } from "./names.ts";
+import type { Claim, StorageClass } from "./objects.ts";
+import { freeOf, limitOf, type Pool, poolsOf, totalOf } from "./pools.ts";
+import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import type { NodeReason } from "./reasons.ts";
+import { matchesNode } from "./selectors.ts";
+import type { ClusterState } from "./state.ts";
+import type { NodeEntry } from "./topology.ts";
+
+const noProvisioner = new Set(["", "kubernetes.io/no-provisioner"]);
+
+/**
+ * Whether anybody provisions volumes of the class. Static local volumes are often set up under a made-up provisioner: then no
+ * driver and no node carries the name, it never made a volume, and the class has volumes made by hand. The configuration
+ * can say so either way.
+ */
+export function isProvisioned(state: ClusterState, { name, provisioner }: StorageClass): boolean {
+  if (noProvisioner.has(provisioner)) return false;
+  const configured = state.provisioning.get(name);
+  if (configured !== undefined) return configured === "dynamic";
+  const known =
+    state.get("driver", provisioner) !== undefined ||
+    state.driverNodes.has(provisioner) ||
+    state.provisionedBy.has(provisioner);
+  return known || !state.handMade.has(name);
+}
+
+/** What provisioning a claim takes, prepared once a call. */
+export interface Provision {
+  readonly claim: Claim;
+  readonly class: StorageClass;
+  readonly bytes: Bytes;
+  /** Why no node can ever provision it. */
+  readonly never: NodeReason | undefined;
+  /** The driver publishes its capacity, and the claim asks for a size. */
+  readonly needsCapacity: boolean;
+  /** The driver is registered on some node, and so must be on the chosen one (FR-032). */
+  readonly needsDriver: boolean;
+}
+
+export function provisionOf(state: ClusterState, claim: Claim, storageClass: StorageClass): Provision {
+  const driver = state.get("driver", storageClass.provisioner);
+  const provisioned = isProvisioned(state, storageClass);
+  return {
+    claim,
+    class: storageClass,
+    bytes: claim.request ?? zero,
+    // Provisioners refuse a claim with a selector, for ever (departure D16).
+    never: !provisioned ? "noMatchingVolume" : claim.selector ? "selectorNotProvisionable" : undefined,
+    needsCapacity: driver?.storageCapacity === true && claim.request !== undefined,
+    needsDriver: state.driverNodes.has(storageClass.provisioner),
+  };
+}
+
+/** Amounts that a decision may use of a pool. */
+export interface Room {
+  readonly pool: Pool;
+  readonly limit: Bytes;
+  free: Bytes;
+}
+
+/**
+ * @param own    claims of the Pod: what is already promised to them counts as free for them
+ * @param avoid  leave alone what other Pods hold
+ */
+export function roomsOf(
+  state: ClusterState,
+  entry: NodeEntry,
+  { class: { name } }: Provision,
+  own: ReadonlySet<ClaimUid>,
+  avoid: boolean,
+): Room[] {
+  return poolsOf(entry.topologies, state.topologies.everywhere, name).map((pool) => {
+    let free = freeOf(pool);
+    for (const claim of own) {
+      const demand = pool.demands > 0 ? state.pools.demandOf(claim) : undefined;
+      if (demand?.pool === pool) free = addBytes(free, demand.bytes);
+    }
+    return { pool, limit: limitOf(pool), free: avoid ? subtractBytes(free, pool.held) : free };
+  });
+}
+
+/** Why this claim alone cannot be provisioned on the node; undefined where it can. */
+export function whyNotProvision(
+  state: ClusterState,
+  entry: NodeEntry,
+  provision: Provision,
+  rooms: () => readonly Room[],
+): NodeReason | undefined {
+  if (provision.never !== undefined) return provision.never;
+  const { node } = entry;
+  if (!matchesNode(provision.class.allowedTopologies, node.labels, node.name)) return "topologyNotAllowed";
+  if (provision.needsDriver && !isRegistered(state, node.name, provision.class.provisioner)) return "driverMissing";
+  return provision.needsCapacity ? whyNoRoom(provision, rooms()) : undefined;
+}
+
+function isRegistered(state: ClusterState, node: NodeName, driver: string): boolean {
+  return state.get("csiNode", node)?.drivers.includes(driver) ?? false;
+}
+
+function whyNoRoom({ bytes }: Provision, rooms: readonly Room[]): NodeReason | undefined {
+  if (rooms.length === 0) return "noCapacityPublished";
+  let reason: NodeReason = "claimTooLarge";
+  for (const { pool, limit, free } of rooms) {
+    if (limit < bytes) continue;
+    if (free >= bytes) return undefined;
+    if (totalOf(pool) >= bytes) reason = "capacityAssumed";
+    else if (reason === "claimTooLarge") reason = "notEnoughSpace";
+  }
+  return reason;
+}
+
+/**
+ * Places claims of one class into the class's pools on a node: all in one pool where one has room, else an exact packing
+ * by search. Search is cut off after `packingStepsMax` steps and then says no: with that many claims over several pools of
+ * one class on one node, a packing may exist that is not found.
+ *
+ * @returns a pool per claim in the order given, or undefined
+ */
+export function pack(provisions: readonly Provision[], rooms: readonly Room[]): Pool[] | undefined {
+  for (const { pool, limit, free } of rooms) {
+    let sum = zero;
+    let fits = true;
+    for (const { bytes } of provisions) {
+      sum = addBytes(sum, bytes);
+      fits &&= bytes <= limit;
+    }
+    if (fits && sum <= free) return provisions.map(() => pool);
+  }
+  return rooms.length > 1 && provisions.length > 1 ? search(provisions, rooms) : undefined;
+}
+
+const packingStepsMax = 10_000;
+
+function search(provisions: readonly Provision[], rooms: readonly Room[]): Pool[] | undefined {
+  const order = provisions
+    .map((provision, index) => ({ provision, index }))
+    .sort((a, b) => compareLargestFirst(a.provision, b.provision));
+  const left = rooms.map(({ free }) => free);
+  const chosen = new Array<Pool | undefined>(provisions.length);
+  let steps = 0;
+  const place = (position: number): boolean => {
+    const next = order[position];
+    if (!next) return true;
+    if (++steps > packingStepsMax) return false;
+    const { bytes } = next.provision;
+    for (const [index, room] of rooms.entries()) {
+      const free = left[index] ?? zero;
+      if (bytes > room.limit || bytes > free) continue;
+      left[index] = subtractBytes(free, bytes);
+      chosen[next.index] = room.pool;
+      if (place(position + 1)) return true;
+      left[index] = free;
+    }
+    return false;
+  };
+  return place(0) ? chosen.filter((pool) => pool !== undefined) : undefined;
+}
+
+export function compareLargestFirst(a: { bytes: Bytes; claim: Claim }, b: { bytes: Bytes; claim: Claim }): number {
+  if (a.bytes !== b.bytes) return a.bytes > b.bytes ? -1 : 1;
+  return compareText(a.claim.key, b.claim.key);
+}

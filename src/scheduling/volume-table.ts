@@ -1,0 +1,203 @@
+/**
+ * All volumes, each under a small number, with what matching reads in flat columns; free volumes are listed by topology and
+ * class, smallest first. Objects stay out of the loops that run once per node.
+ */
+import { deleteIn, setIn } from "./indexes.ts";
+import { type ClaimKey, compareText, type VolumeName } from "./names.ts";
+import type { AccessModes, Volume, VolumeMode } from "./objects.ts";
+import type { Topologies, Topology } from "./topology.ts";
+
+/** A volume's number. Used again after the volume is gone: never kept across a change of state. */
+export type VolumeId = number;
+
+/** Free volumes of one class in one topology by (capacity, name). */
+export type Slab = VolumeId[];
+
+/** Access modes in bits 0..3, the mode in bits 4 and 5: a volume suits when it has every bit the claim needs. */
+export function traits(accessModes: AccessModes, mode: VolumeMode): number {
+  return accessModes | (mode === "Block" ? 32 : 16);
+}
+
+export class VolumeTable {
+  /** Capacity rounded to a double: tells unequal sizes apart below 2^53; `compare` looks at the exact ones where it must. */
+  size = new Float64Array(64);
+  traits = new Uint8Array(64);
+  /** Number of the VolumeAttributesClass name; 0 is none. */
+  attributes = new Int32Array(64);
+  /** Claims that the volume is assumed for: one at most. */
+  assumed = new Uint8Array(64);
+  /** Pods that hold it. */
+  held = new Uint16Array(64);
+
+  readonly #ids = new Map<VolumeName, VolumeId>();
+  readonly #unused: VolumeId[] = [];
+  readonly #volumes: (Volume | undefined)[] = [];
+  readonly #topology: (Topology | undefined)[] = [];
+  readonly #listed: boolean[] = [];
+  readonly #attributeNumbers = new Map<string, number>([["", 0]]);
+  readonly #byClaimRef = new Map<ClaimKey, Set<VolumeId>>();
+  readonly #namedBy = new Map<VolumeName, Set<ClaimKey>>();
+  readonly #topologies: Topologies;
+
+  constructor(topologies: Topologies) {
+    this.#topologies = topologies;
+  }
+
+  id(name: VolumeName): VolumeId | undefined {
+    return this.#ids.get(name);
+  }
+
+  get(name: VolumeName): Volume | undefined {
+    const id = this.#ids.get(name);
+    return id === undefined ? undefined : this.#volumes[id];
+  }
+
+  /** The volume under a number that is in use. */
+  at(id: VolumeId): Volume {
+    const volume = this.#volumes[id];
+    if (volume === undefined) throw new Error(`no volume under number ${id}`);
+    return volume;
+  }
+
+  names(): MapIterator<VolumeName> {
+    return this.#ids.keys();
+  }
+
+  get count(): number {
+    return this.#ids.size;
+  }
+
+  topologyOf(id: VolumeId): Topology | undefined {
+    return this.#topology[id];
+  }
+
+  /** Volumes whose claimRef names the claim, whatever uid it carries. */
+  referringTo(claim: ClaimKey): ReadonlySet<VolumeId> | undefined {
+    return this.#byClaimRef.get(claim);
+  }
+
+  /** Pending claims that ask for this volume by name (departure D15: it is kept for them). */
+  namedBy(name: VolumeName): ReadonlySet<ClaimKey> | undefined {
+    return this.#namedBy.get(name);
+  }
+
+  attributesNumber(name: string): number {
+    const known = this.#attributeNumbers.get(name);
+    if (known !== undefined) return known;
+    const number = this.#attributeNumbers.size;
+    this.#attributeNumbers.set(name, number);
+    return number;
+  }
+
+  set(volume: Volume): VolumeId {
+    // The new topology first: an unchanged one is then never let go in between.
+    const topology = this.#topologies.ofNodeSelector(volume.affinity);
+    const known = this.#ids.get(volume.name);
+    if (known !== undefined) this.#detach(known);
+    const id = known ?? this.#allocate(volume.name);
+    this.#volumes[id] = volume;
+    this.size[id] = Number(volume.capacity);
+    this.traits[id] = traits(volume.accessModes, volume.mode);
+    this.attributes[id] = this.attributesNumber(volume.attributesClass);
+    this.#topology[id] = topology;
+    if (volume.claimRef) setIn(this.#byClaimRef, volume.claimRef.claim).add(id);
+    this.#list(id);
+    return id;
+  }
+
+  delete(name: VolumeName): void {
+    const id = this.#ids.get(name);
+    if (id === undefined) return;
+    this.#detach(id);
+    this.#ids.delete(name);
+    this.#volumes[id] = undefined;
+    this.assumed[id] = 0;
+    this.held[id] = 0;
+    this.#unused.push(id);
+  }
+
+  /** A pending claim names the volume, or does so no more. */
+  setNamed(name: VolumeName, claim: ClaimKey, named: boolean): void {
+    if (named) setIn(this.#namedBy, name).add(claim);
+    else deleteIn(this.#namedBy, name, claim);
+    const id = this.#ids.get(name);
+    if (id === undefined) return;
+    this.#unlist(id);
+    this.#list(id);
+  }
+
+  /** By (capacity, name): the order in which volumes are preferred. */
+  compare(a: VolumeId, b: VolumeId): number {
+    const difference = (this.size[a] ?? 0) - (this.size[b] ?? 0);
+    if (difference !== 0) return difference;
+    if (a === b) return 0;
+    const left = this.at(a);
+    const right = this.at(b);
+    if (left.capacity !== right.capacity) return left.capacity < right.capacity ? -1 : 1;
+    return compareText(left.name, right.name);
+  }
+
+  #allocate(name: VolumeName): VolumeId {
+    const id = this.#unused.pop() ?? this.#volumes.length;
+    this.#ids.set(name, id);
+    if (id >= this.size.length) this.#grow();
+    return id;
+  }
+
+  #grow(): void {
+    const length = this.size.length * 2;
+    this.size = copyInto(new Float64Array(length), this.size);
+    this.traits = copyInto(new Uint8Array(length), this.traits);
+    this.attributes = copyInto(new Int32Array(length), this.attributes);
+    this.assumed = copyInto(new Uint8Array(length), this.assumed);
+    this.held = copyInto(new Uint16Array(length), this.held);
+  }
+
+  #detach(id: VolumeId): void {
+    this.#unlist(id);
+    const { claimRef } = this.at(id);
+    if (claimRef) deleteIn(this.#byClaimRef, claimRef.claim, id);
+    const topology = this.#topology[id];
+    if (topology) this.#topologies.release(topology);
+    this.#topology[id] = undefined;
+  }
+
+  /** Free means that any claim may take it. What is reserved for one claim is found through `referringTo` instead. */
+  #list(id: VolumeId): void {
+    const volume = this.at(id);
+    const free =
+      volume.phase === "Available" && !volume.claimRef && !volume.deleting && !this.#namedBy.has(volume.name);
+    const topology = this.#topology[id];
+    this.#listed[id] = free;
+    if (!free || !topology) return;
+    const slab = topology.slabs.get(volume.class) ?? [];
+    topology.slabs.set(volume.class, slab);
+    slab.splice(this.#position(slab, id), 0, id);
+  }
+
+  #unlist(id: VolumeId): void {
+    const topology = this.#topology[id];
+    const volume = this.at(id);
+    const slab = topology?.slabs.get(volume.class);
+    if (!this.#listed[id] || !topology || !slab) return;
+    slab.splice(this.#position(slab, id), 1);
+    if (slab.length === 0) topology.slabs.delete(volume.class);
+    this.#listed[id] = false;
+  }
+
+  #position(slab: Slab, id: VolumeId): number {
+    let low = 0;
+    let high = slab.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.compare(slab[middle] ?? 0, id) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function copyInto<A extends { set(from: A): void }>(to: A, from: A): A {
+  to.set(from);
+  return to;
+}
