@@ -1,0 +1,152 @@
+/** Serves an `Exchange` over real HTTP. The only file that knows fastify; what it serves knows no sockets. */
+import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
+import type { Exchange, HttpReply, HttpRequest, Milliseconds } from "../runtime/runtime.ts";
+
+/** Go's clients keep idle connections 90 s and never repeat a POST that met our closing one, so ours stay longer. */
+const keepAliveTimeoutMs: Milliseconds = 120_000;
+const headersTimeoutMs: Milliseconds = 30_000;
+/** For the whole request to arrive; a reply may take as long as it needs. */
+const requestTimeoutMs: Milliseconds = 60_000;
+
+export interface ListenOptions {
+  readonly handler: Exchange;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly bodyLimitBytes: number;
+  /** PEM texts; plain HTTP without them. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Told of every rejection of `handler`, which the client sees as a 500. */
+  readonly onFault?: (fault: unknown) => void;
+}
+
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /** Takes no more connections and waits for all replies in progress, open streams included. */
+  close(): Promise<void>;
+  /** As `close`, but aborts every request and ends every stream instead of waiting; may follow a `close` that waits. */
+  closeNow(): Promise<void>;
+}
+
+/** @throws when the address cannot be had */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { handler, host, port, bodyLimitBytes, tls, onFault } = options;
+  const open = new Set<AbortController>();
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    exposeHeadRoutes: false,
+    https: tls ? { ...tls, headersTimeout: headersTimeoutMs } : null,
+    ...(tls ? {} : { http: { headersTimeout: headersTimeoutMs } }),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  app.setErrorHandler((fault: Error & { statusCode?: number }, _request, reply) => {
+    const status = fault.statusCode ?? 500;
+    if (status >= 500) onFault?.(fault);
+    reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
+  });
+  app.all("*", (request, reply) => serve(request, reply, handler, open));
+
+  await app.listen({ host, port });
+  const address = app.server.address();
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= Promise.resolve(app.close()).then(() => undefined));
+  return {
+    host,
+    port: typeof address === "object" && address ? address.port : port,
+    close,
+    closeNow: async () => {
+      const closed = close();
+      for (const controller of open) controller.abort();
+      app.server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function serve(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  handler: Exchange,
+  open: Set<AbortController>,
+): Promise<FastifyReply> {
+  const { raw } = reply;
+  const controller = new AbortController();
+  open.add(controller);
+  // Not request.signal nor the request's 'close': both fire as soon as the body is read, with the client still there.
+  raw.once("close", () => {
+    open.delete(controller);
+    if (!raw.writableEnded) controller.abort();
+  });
+
+  const { status, headers, body } = await handler(toHttpRequest(request), controller.signal);
+  if (raw.destroyed) return reply.hijack();
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    // A content length on every whole reply: Go drops the connection after a large chunked one.
+    return reply
+      .code(status)
+      .headers(headers)
+      .send(typeof body === "string" ? body : asBuffer(body));
+  }
+  reply.hijack();
+  raw.writeHead(status, headers);
+  raw.flushHeaders();
+  await pour(body, raw, controller.signal);
+  return reply;
+}
+
+function toHttpRequest({ raw, body }: FastifyRequest): HttpRequest {
+  return {
+    method: raw.method ?? "GET",
+    path: raw.url ?? "/",
+    // Node joins repeated headers to one string, all but set-cookie, which no request carries.
+    headers: raw.headers as Record<string, string>,
+    ...(body instanceof Uint8Array && body.length > 0 ? { body } : {}),
+  };
+}
+
+/** Writes chunk by chunk at the pace of the reader: nothing is gathered for a client that does not read. */
+async function pour(
+  body: Exclude<HttpReply["body"], string | Uint8Array>,
+  raw: FastifyReply["raw"],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const chunk of body) {
+      if (signal.aborted) break;
+      if (!raw.write(chunk)) await drained(raw);
+    }
+    raw.end();
+  } catch {
+    // The status line has gone out: breaking the connection is the only way left to say that the stream is not whole.
+    raw.destroy();
+  }
+}
+
+function drained(raw: FastifyReply["raw"]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      raw.off("drain", done);
+      raw.off("close", done);
+      resolve();
+    };
+    raw.on("drain", done);
+    raw.on("close", done);
+  });
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const reasons: Record<number, string> = { 400: "BadRequest", 413: "RequestEntityTooLarge", 500: "InternalError" };
+
+/** The error form of the Kubernetes API, which the clients of both our servers can print. */
+function failureBody(code: number, message: string): string {
+  const reason = reasons[code] ?? "Unknown";
+  return JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code });
+}
