@@ -1,0 +1,199 @@
+/**
+ * What can be configured: one YAML file of kind BerthConfiguration, overridden by flags. Read once at start; every default
+ * stands in one literal here and nowhere else.
+ */
+import { type Field, readDocument, type Section } from "./config/document.ts";
+import {
+  type Address,
+  address,
+  bytes,
+  count,
+  duration,
+  type Form,
+  flag,
+  isLoopback,
+  oneOf,
+  text,
+} from "./config/values.ts";
+import type { Milliseconds } from "./runtime/runtime.ts";
+
+export type Provisioning = "static" | "dynamic" | "auto";
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface Config {
+  /** Absent: $KUBECONFIG, the service account of the Pod, then ~/.kube/config. */
+  readonly kubeconfig?: string;
+  /** The scheduler that asks us. Explanations say so when a Pod names another; decides nothing. */
+  readonly schedulerName: string;
+  /** Where kube-scheduler asks. */
+  readonly listen: Address;
+  /** Metrics and explanations. */
+  readonly debugListen: Address;
+  /** Allows plain HTTP beyond loopback. */
+  readonly insecure: boolean;
+  readonly logLevel: LogLevel;
+  readonly binding: {
+    /** How long one bind waits for its claims. */
+    readonly timeoutMs: Milliseconds;
+    readonly inProgressMax: number;
+  };
+  readonly holds: {
+    readonly ttlMs: Milliseconds;
+    readonly podsMax: number;
+    /** Feasible nodes that a Pod may hold volumes on at one time. */
+    readonly nodesMax: number;
+  };
+  readonly cache: {
+    /** A watch that is silent for longer, bookmarks included, is no ground for a refusal. */
+    readonly staleAfterMs: Milliseconds;
+  };
+  /** Reads of objects that a decision needs and the cache lacks. */
+  readonly liveReads: {
+    readonly timeoutMs: Milliseconds;
+    readonly perCallMax: number;
+    readonly inParallelMax: number;
+  };
+  readonly limits: {
+    readonly bodyBytesMax: number;
+    readonly bindBodyBytesMax: number;
+    /** Calls in progress, binds apart; one more is answered 503. */
+    readonly callsMax: number;
+    /** How long a stop waits for the calls in progress. */
+    readonly drainTimeoutMs: Milliseconds;
+  };
+  readonly capacity: {
+    /** How often CSI drivers look at their capacity (external-provisioner's --capacity-poll-interval). */
+    readonly pollIntervalMs: Milliseconds;
+  };
+  readonly classes: readonly ClassOverride[];
+}
+
+/** Whether volumes of a class can be provisioned, where the cluster does not show it or shows it wrongly. */
+export interface ClassOverride {
+  readonly name: string;
+  readonly provisioning: Provisioning;
+}
+
+export const defaults: Config = freeze({
+  schedulerName: "berth-scheduler",
+  listen: { host: "127.0.0.1", port: 10290 },
+  debugListen: { host: "127.0.0.1", port: 10291 },
+  insecure: false,
+  logLevel: "info",
+  // As kube-scheduler's own VolumeBinding plugin waits.
+  binding: { timeoutMs: 600_000, inProgressMax: 1_000 },
+  holds: { ttlMs: 60_000, podsMax: 1_000, nodesMax: 4 },
+  // Bookmarks come once a minute.
+  cache: { staleAfterMs: 90_000 },
+  // Well within the 5 s that kube-scheduler waits for an extender by default.
+  liveReads: { timeoutMs: 2_000, perCallMax: 32, inParallelMax: 8 },
+  // 64 MiB holds about 4,000 whole Nodes.
+  limits: { bodyBytesMax: 64 << 20, bindBodyBytesMax: 64 << 10, callsMax: 64, drainTimeoutMs: 20_000 },
+  capacity: { pollIntervalMs: 60_000 },
+  classes: [],
+});
+
+const field = (member: string, form: Form<unknown>): Field => ({ member, form });
+
+/** The file's keys. Durations and sizes carry their unit in the value, so the file's names go without. */
+export const fileKeys: Section = {
+  kubeconfig: field("kubeconfig", text),
+  schedulerName: field("schedulerName", text),
+  listen: field("listen", address),
+  debugListen: field("debugListen", address),
+  insecure: field("insecure", flag),
+  logLevel: field("logLevel", oneOf("debug", "info", "warn", "error")),
+  binding: { section: { timeout: field("timeoutMs", duration), inProgressMax: field("inProgressMax", count) } },
+  holds: {
+    section: { ttl: field("ttlMs", duration), podsMax: field("podsMax", count), nodesMax: field("nodesMax", count) },
+  },
+  cache: { section: { staleAfter: field("staleAfterMs", duration) } },
+  liveReads: {
+    section: {
+      timeout: field("timeoutMs", duration),
+      perCallMax: field("perCallMax", count),
+      inParallelMax: field("inParallelMax", count),
+    },
+  },
+  limits: {
+    section: {
+      bodySizeMax: field("bodyBytesMax", bytes),
+      bindBodySizeMax: field("bindBodyBytesMax", bytes),
+      callsMax: field("callsMax", count),
+      drainTimeout: field("drainTimeoutMs", duration),
+    },
+  },
+  capacity: { section: { pollInterval: field("pollIntervalMs", duration) } },
+  classes: {
+    listOf: { name: field("name", text), provisioning: field("provisioning", oneOf("static", "dynamic", "auto")) },
+  },
+};
+
+/** A configuration that cannot be used, in one line that says where and what to do. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads a configuration file's text over the defaults.
+ *
+ * @param path  for messages only
+ * @throws ConfigError naming the file, the line and the key
+ */
+export function parseConfig(written: string, path: string): Config {
+  const outcome = readDocument(written, fileKeys);
+  if (!outcome.ok) throw new ConfigError(`${path}:${outcome.line}: ${outcome.problem}`);
+  return freeze(merge(defaults, outcome.value));
+}
+
+/** What flags may override; absent members leave the file's value. */
+export interface ConfigFlags {
+  readonly kubeconfig?: string | undefined;
+  readonly listen?: string | undefined;
+  readonly "debug-listen"?: string | undefined;
+}
+
+/** @throws ConfigError naming the flag */
+export function applyFlags(config: Config, flags: ConfigFlags): Config {
+  return freeze({
+    ...config,
+    ...(flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }),
+    listen: readAddressFlag("--listen", flags.listen) ?? config.listen,
+    debugListen: readAddressFlag("--debug-listen", flags["debug-listen"]) ?? config.debugListen,
+  });
+}
+
+/**
+ * Refuses plain HTTP where others could reach it: whoever can call bind can place any Pod.
+ *
+ * @throws ConfigError naming the address
+ */
+export function checkListeners({ listen, debugListen, insecure }: Config): void {
+  for (const [name, { host }] of [["listen", listen] as const, ["debugListen", debugListen] as const]) {
+    if (insecure || isLoopback(host)) continue;
+    throw new ConfigError(
+      `${name} is ${host}, beyond loopback, and would speak plain HTTP: use 127.0.0.1, or set "insecure: true" in the configuration`,
+    );
+  }
+}
+
+function readAddressFlag(name: string, written: string | undefined): Address | undefined {
+  if (written === undefined) return undefined;
+  const read = address.read(written);
+  if (!read) throw new ConfigError(`${name} ${JSON.stringify(written)} is not ${address.expected}`);
+  return read;
+}
+
+/** `over` has the shape of `Config`, members left out: `fileKeys` names nothing else, and a test compares the two. */
+function merge(base: Config, over: Readonly<Record<string, unknown>>): Config {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [member, value] of Object.entries(over)) {
+    const before = merged[member];
+    const isSection = typeof before === "object" && !Array.isArray(before) && !("port" in (before ?? {}));
+    merged[member] = isSection ? { ...before, ...(value as object) } : value;
+  }
+  return merged as unknown as Config;
+}
+
+function freeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freeze(member);
+  return Object.freeze(value);
+}

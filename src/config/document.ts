@@ -1,0 +1,111 @@
+/** Reads the YAML document of a configuration against its keys, and says on which line it goes wrong. */
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { nearestName } from "./near-name.ts";
+import type { Form } from "./values.ts";
+
+/** One key of the file: the member of `Config` that it fills, and how it is read. */
+export interface Field {
+  readonly member: string;
+  readonly form: Form<unknown>;
+}
+
+/** A mapping in the file: fields, further mappings, or lists of mappings that need all their keys. */
+export interface Section {
+  readonly [key: string]: Field | { readonly section: Section } | { readonly listOf: Section };
+}
+
+export type DocumentOutcome =
+  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly line: number; readonly problem: string };
+
+const apiVersion = "berth.dev/v1alpha1";
+const kind = "BerthConfiguration";
+
+/** A place that cannot be read. Never leaves this file. */
+class Misread extends Error {
+  readonly at: Node | undefined;
+
+  constructor(at: Node | undefined, problem: string) {
+    super(problem);
+    this.at = at;
+  }
+}
+
+export function readDocument(text: string, keys: Section): DocumentOutcome {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const lineOf = (offset: number): number => Math.max(1, lines.linePos(offset).line);
+  const broken = document.errors[0];
+  if (broken) return { ok: false, line: lineOf(broken.pos[0]), problem: broken.message.replaceAll("\n", " ") };
+  try {
+    return { ok: true, value: readTop(document, keys) };
+  } catch (misread) {
+    if (!(misread instanceof Misread)) throw misread;
+    return { ok: false, line: lineOf(misread.at?.range?.[0] ?? 0), problem: misread.message };
+  }
+}
+
+function readTop(document: Document, keys: Section): Record<string, unknown> {
+  const top = document.contents ?? undefined;
+  const expectWord = (word: string) => ({
+    expected: JSON.stringify(word),
+    read: (v: unknown) => (v === word ? v : undefined),
+  });
+  const head: Section = {
+    apiVersion: { member: "apiVersion", form: expectWord(apiVersion) },
+    kind: { member: "kind", form: expectWord(kind) },
+  };
+  const { apiVersion: version, kind: named, ...config } = readSection(document, top, { ...head, ...keys }, "");
+  if (version === undefined) throw new Misread(top, `apiVersion is missing: begin with "apiVersion: ${apiVersion}"`);
+  if (named === undefined) throw new Misread(top, `kind is missing: write "kind: ${kind}"`);
+  return config;
+}
+
+function readSection(document: Document, node: Node | undefined, keys: Section, path: string): Record<string, unknown> {
+  if (!isMap(node)) throw new Misread(node, `${path || "the file"} is not a mapping of keys to values`);
+  const read: Record<string, unknown> = {};
+  for (const { key, value } of node.items) {
+    const keyNode = key as Node;
+    const name = isScalar(key) ? String(key.value) : "";
+    const where = path === "" ? name : `${path}.${name}`;
+    if (!Object.hasOwn(keys, name)) throw new Misread(keyNode, unknownKey(where, name, Object.keys(keys)));
+    const entry = keys[name];
+    const target = resolve(document, value as Node | null);
+    // A key without a value, as when every line below it is commented out, leaves the default.
+    if (!entry || !target || (isScalar(target) && target.value === null)) continue;
+    if ("section" in entry) read[name] = readSection(document, target, entry.section, where);
+    else if ("listOf" in entry) read[name] = readList(document, target, entry, where);
+    else {
+      const found = isScalar(target) ? entry.form.read(target.value) : undefined;
+      if (found === undefined) throw new Misread(target, `${where} is not ${entry.form.expected}`);
+      read[entry.member] = found;
+    }
+  }
+  return read;
+}
+
+function readList(
+  document: Document,
+  node: Node,
+  { listOf }: { readonly listOf: Section },
+  path: string,
+): Record<string, unknown>[] {
+  if (!isSeq(node)) throw new Misread(node, `${path} is not a list`);
+  return node.items.map((item, index) => {
+    const entry = resolve(document, item as Node);
+    const read = readSection(document, entry, listOf, `${path}[${index}]`);
+    for (const key of Object.keys(listOf)) {
+      if (read[key] === undefined) throw new Misread(entry, `${path}[${index}] has no ${key}; each entry needs one`);
+    }
+    return read;
+  });
+}
+
+function resolve(document: Document, node: Node | null): Node | undefined {
+  return (isAlias(node) ? node.resolve(document) : node) ?? undefined;
+}
+
+function unknownKey(where: string, name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  return `${where} is not a known key; ${near ? `did you mean "${near}"?` : `known are ${known.join(", ")}`}`;
+}

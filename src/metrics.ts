@@ -1,0 +1,143 @@
+/** Every metric of Berth. Labels are closed sets (verb, outcome, reason, kind): a Pod, node or claim is never one. */
+import { Counter, exponentialBuckets, Gauge, Histogram, Registry } from "prom-client";
+
+const prefix = "berth";
+
+export const verbs = ["filter", "prioritize", "preempt", "bind"] as const;
+export type Verb = (typeof verbs)[number];
+
+/** How a call ended. */
+export type CallOutcome =
+  /** The Pod mounts no claim. */
+  | "free"
+  /** filter: at least one node, or none. */
+  | "feasible"
+  | "infeasible"
+  /** prioritize: scores, or no opinion. */
+  | "scored"
+  | "equal"
+  /** preempt: candidates left, or none. */
+  | "kept"
+  | "dropped"
+  | "bound"
+  /** `Error` in the reply. */
+  | "error"
+  /** 400, 413 or 415. */
+  | "undecodable";
+
+/** Why a call was answered with `Error`. */
+export type ErrorCause =
+  | "notReady"
+  | "behind"
+  | "liveReadFailed"
+  | "unreadable"
+  | "nodesUnknown"
+  | "malformed"
+  | "bind";
+
+/** Why a call was turned away with 503. */
+export type RejectionCause = "draining" | "overloaded";
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A registry of its own for each Berth, so that no two tests share a counter. */
+export function createMetrics(registry = new Registry()) {
+  const registers = [registry];
+  return {
+    registry,
+    callDuration: new Histogram({
+      name: `${prefix}_call_duration_seconds`,
+      help: "Time to answer one call of kube-scheduler, from the body read to the reply encoded.",
+      labelNames: ["verb", "outcome"],
+      // 0.25 ms … 1,024 s in steps of four: filter ends in milliseconds, bind may wait for ten minutes.
+      buckets: exponentialBuckets(0.00025, 4, 12),
+      registers,
+    }),
+    callErrors: new Counter({
+      name: `${prefix}_call_errors_total`,
+      help: "Calls answered with Error, by cause. kube-scheduler asks again within seconds.",
+      labelNames: ["verb", "cause"],
+      registers,
+    }),
+    callsRejected: new Counter({
+      name: `${prefix}_calls_rejected_total`,
+      help: "Calls turned away with 503, by cause.",
+      labelNames: ["verb", "cause"],
+      registers,
+    }),
+    callFaults: new Counter({
+      name: `${prefix}_call_faults_total`,
+      help: "Calls that broke on a fault of Berth and were answered 500.",
+      labelNames: ["verb"],
+      registers,
+    }),
+    callsInProgress: new Gauge({
+      name: `${prefix}_calls_in_progress`,
+      help: "Calls being answered.",
+      labelNames: ["verb"],
+      registers,
+    }),
+    nodesRefused: new Counter({
+      name: `${prefix}_nodes_refused_total`,
+      help: "Nodes refused by filter, by the first reason found.",
+      labelNames: ["reason"],
+      registers,
+    }),
+    podsRefused: new Counter({
+      name: `${prefix}_pods_refused_total`,
+      help: "Filter calls that refused every node for one reason of the Pod's own.",
+      labelNames: ["reason"],
+      registers,
+    }),
+    liveReads: new Counter({
+      name: `${prefix}_live_reads_total`,
+      help: "Reads of objects that a decision needed and the cache lacked.",
+      labelNames: ["kind", "outcome"],
+      registers,
+    }),
+    ...observed(registers),
+  };
+}
+
+/** Gauges that are read when somebody scrapes; `server/` sets them then. */
+function observed(registers: Registry[]) {
+  return {
+    sinceLastFilter: new Gauge({
+      name: `${prefix}_last_filter_age_seconds`,
+      help: "Seconds since the last filter call, or since start before the first: grows without end where kube-scheduler is not configured to ask.",
+      registers,
+    }),
+    ready: new Gauge({
+      name: `${prefix}_ready`,
+      help: "1 when every watch is synced and fresh and no stop is under way.",
+      registers,
+    }),
+    kindAge: new Gauge({
+      name: `${prefix}_watch_age_seconds`,
+      help: "Seconds since the watch of a kind last said anything.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    kindObjects: new Gauge({
+      name: `${prefix}_cache_objects`,
+      help: "Objects in the cache, those set aside as unreadable included.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    bindsInProgress: new Gauge({
+      name: `${prefix}_binds_in_progress`,
+      help: "Binds that wait or write.",
+      registers,
+    }),
+    assumptions: new Gauge({
+      name: `${prefix}_assumptions`,
+      help: "Claims promised whose writes the watch has not shown yet.",
+      registers,
+    }),
+    holds: new Gauge({
+      name: `${prefix}_holds`,
+      help: "Pods that softly hold volumes between filter and bind.",
+      registers,
+    }),
+  };
+}

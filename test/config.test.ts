@@ -1,0 +1,151 @@
+import { expect, test } from "vitest";
+import { nearestName } from "../src/config/near-name.ts";
+import { address, bytes, duration } from "../src/config/values.ts";
+import { applyFlags, type ConfigError, checkListeners, defaults, fileKeys, parseConfig } from "../src/config.ts";
+
+const head = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+
+function problemOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as ConfigError).message;
+  }
+  return "no problem";
+}
+
+test("a file that says nothing leaves every default", () => {
+  expect(parseConfig(head, "berth.yaml")).toEqual(defaults);
+});
+
+test("every key can be set, and the rest of its section keeps its defaults", () => {
+  const config = parseConfig(
+    `${head}kubeconfig: /etc/berth.conf
+schedulerName: default-scheduler
+listen: "[::1]:9000"
+debugListen: 127.0.0.1:0
+insecure: true
+logLevel: debug
+binding: {timeout: 10m}
+holds: {ttl: 1m30s, podsMax: 7, nodesMax: 2}
+cache: {staleAfter: 2m}
+liveReads: {timeout: 500ms, perCallMax: 3, inParallelMax: 1}
+limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, drainTimeout: 1s}
+capacity: {pollInterval: 10s}
+classes:
+- {name: local-ssd, provisioning: static}
+`,
+    "berth.yaml",
+  );
+  expect(config).toEqual({
+    kubeconfig: "/etc/berth.conf",
+    schedulerName: "default-scheduler",
+    listen: { host: "::1", port: 9000 },
+    debugListen: { host: "127.0.0.1", port: 0 },
+    insecure: true,
+    logLevel: "debug",
+    binding: { timeoutMs: 600_000, inProgressMax: defaults.binding.inProgressMax },
+    holds: { ttlMs: 90_000, podsMax: 7, nodesMax: 2 },
+    cache: { staleAfterMs: 120_000 },
+    liveReads: { timeoutMs: 500, perCallMax: 3, inParallelMax: 1 },
+    limits: { bodyBytesMax: 16 << 20, bindBodyBytesMax: 1024, callsMax: 5, drainTimeoutMs: 1000 },
+    capacity: { pollIntervalMs: 10_000 },
+    classes: [{ name: "local-ssd", provisioning: "static" }],
+  });
+  expect(Object.isFrozen(config.binding)).toBe(true);
+});
+
+test("the keys of the file fill the members that have a default, and no others", () => {
+  for (const [key, entry] of Object.entries(fileKeys)) {
+    if (!("section" in entry)) continue;
+    const members = Object.values(entry.section).map((inner) => ("member" in inner ? inner.member : ""));
+    expect(members, key).toEqual(Object.keys(defaults[key as keyof typeof defaults] as object));
+  }
+});
+
+const mistakes: Record<string, { file: string; want: string }> = {
+  "an unknown key suggests the near one, with its line": {
+    file: `${head}binding:\n  timeot: 600s\n`,
+    want: 'berth.yaml:4: binding.timeot is not a known key; did you mean "timeout"?',
+  },
+  "a key like nothing lists the known ones": {
+    file: `${head}holds: {zzzzzzz: 1}\n`,
+    want: "berth.yaml:3: holds.zzzzzzz is not a known key; known are ttl, podsMax, nodesMax",
+  },
+  "an inherited name is not a known key": {
+    file: `${head}constructor: 1\n`,
+    want: "berth.yaml:3: constructor is not a known key; known are",
+  },
+  "a duration without a unit says how durations are written": {
+    file: `${head}binding:\n\n  timeout: 600\n`,
+    want: 'berth.yaml:5: binding.timeout is not a duration such as "90s", "10m" or "1m30s"',
+  },
+  "a class override needs both of its keys": {
+    file: `${head}classes:\n- name: a\n  provisioning: auto\n- name: b\n`,
+    want: "berth.yaml:6: classes[1] has no provisioning; each entry needs one",
+  },
+  "a choice lists the choices": {
+    file: `${head}logLevel: loud\n`,
+    want: 'berth.yaml:3: logLevel is not "debug" or "info" or "warn" or "error"',
+  },
+  "a section must be a mapping": { file: `${head}holds: 3\n`, want: "berth.yaml:3: holds is not a mapping" },
+  "a key given twice is a mistake": {
+    file: `${head}insecure: true\ninsecure: false\n`,
+    want: "berth.yaml:4: Map keys",
+  },
+  "another apiVersion is refused": {
+    file: "apiVersion: berth.dev/v9\nkind: BerthConfiguration\n",
+    want: 'berth.yaml:1: apiVersion is not "berth.dev/v1alpha1"',
+  },
+  "a file without a kind is refused": {
+    file: "apiVersion: berth.dev/v1alpha1\n",
+    want: 'berth.yaml:1: kind is missing: write "kind: BerthConfiguration"',
+  },
+  "an empty file is refused": { file: "", want: "berth.yaml:1: the file is not a mapping" },
+  "broken YAML says where": { file: `${head}a: [1\n`, want: "berth.yaml:4: " },
+};
+
+test.for(Object.entries(mistakes))("%s", ([, { file, want }]) => {
+  const problem = problemOf(() => parseConfig(file, "berth.yaml"));
+  expect(problem.slice(0, want.length)).toBe(want);
+  expect(problem).not.toContain("\n");
+});
+
+test("a key whose lines are all commented out leaves the default", () => {
+  expect(parseConfig(`${head}binding:\n  # timeout: 1s\n`, "berth.yaml").binding).toEqual(defaults.binding);
+});
+
+test("flags win over the file", () => {
+  const config = applyFlags(parseConfig(`${head}listen: 127.0.0.1:1\n`, "f"), {
+    listen: "127.0.0.1:2",
+    kubeconfig: "k",
+  });
+  expect(config.listen).toEqual({ host: "127.0.0.1", port: 2 });
+  expect(config.kubeconfig).toBe("k");
+  expect(config.debugListen).toEqual(defaults.debugListen);
+  expect(problemOf(() => applyFlags(defaults, { listen: "10290" }))).toContain('--listen "10290" is not HOST:PORT');
+});
+
+test("plain HTTP beyond loopback is refused unless the configuration insists", () => {
+  const open = applyFlags(defaults, { listen: "0.0.0.0:10290" });
+  expect(problemOf(() => checkListeners(open))).toContain("listen is 0.0.0.0, beyond loopback");
+  expect(problemOf(() => checkListeners({ ...open, insecure: true }))).toBe("no problem");
+  expect(problemOf(() => checkListeners(applyFlags(defaults, { "debug-listen": ":1" })))).toContain("debugListen");
+  expect(problemOf(() => checkListeners(defaults))).toBe("no problem");
+});
+
+test("durations read as Go writes them", () => {
+  const read = ["600s", "10m0s", "1h1m1.5s", "250ms", "0s", "-1s", "10", "1 s", ""].map((text) => duration.read(text));
+  expect(read).toEqual([600_000, 600_000, 3_661_500, 250, undefined, undefined, undefined, undefined, undefined]);
+});
+
+test("addresses and sizes outside their range are none", () => {
+  expect(address.read(":80")).toEqual({ host: "::", port: 80 });
+  expect(["h:65536", "h", "h:", "::1:80", 80].map((text) => address.read(text))).toEqual(Array(5).fill(undefined));
+  expect(["1Ki", 10, "0", "1Ti", "x"].map((text) => bytes.read(text))).toEqual([1024, 10, ...Array(3).fill(undefined)]);
+});
+
+test("a far word is no suggestion", () => {
+  expect(nearestName("serv", ["serve", "simulate"])).toBe("serve");
+  expect(nearestName("banana", ["serve", "simulate"])).toBeUndefined();
+});
