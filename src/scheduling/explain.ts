@@ -1,8 +1,252 @@
-/** CONTRACT (implementation follows). */
-import type { NodeName } from "./names.ts";
-import type { Pod } from "./objects.ts";
-import type { Explanation } from "./plan.ts";
+/**
+ * The numbers and names behind each refusal, which the wire texts leave out (departure D13). Read-only and slower than a
+ * decision, but it asks the same planner, so that it always agrees with what filter says of the same state.
+ */
+import { decide, filterNodes } from "./filter.ts";
+import { whyNot } from "./matching.ts";
+import { type ClaimKey, compareText, type NodeName } from "./names.ts";
+import type { Claim, Pod, Volume } from "./objects.ts";
+import type { ClaimExplanation, Explanation, NodeExplanation, NodeVerdicts, Plan, PlannedClaim } from "./plan.ts";
+import type { Diagnosis, Open, Planner } from "./planner.ts";
+import { limitOf, totalOf } from "./pools.ts";
+import { addBytes, formatBytes, zero } from "./quantity.ts";
+import { type NodeReason, nodeReasons } from "./reasons.ts";
+import { scoreNodes } from "./score.ts";
 import type { ClusterState } from "./state.ts";
+import { type Stuck, suggestForNodes, suggestForPod } from "./suggest.ts";
+import type { NodeEntry, Topology } from "./topology.ts";
+
+/** Volumes listed for a claim on a node; the rest are counted in a last line. */
+const refusedVolumesMax = 20;
 
 /** Explains the Pod on the given nodes, or on every known node. Changes nothing. Throws nothing. */
-export declare function explainPod(state: ClusterState, pod: Pod, nodes?: readonly NodeName[]): Explanation;
+export function explainPod(state: ClusterState, pod: Pod, nodes?: readonly NodeName[]): Explanation {
+  const names = [...new Set(nodes ?? state.topologies.nodes.keys())].sort(compareText);
+  const verdict = filterNodes(state, pod, names);
+  switch (verdict.kind) {
+    case "free":
+      return {
+        pod: pod.key,
+        schedulable: names.length > 0,
+        nodes: names.map((node) => ({ ...fitting(node), claims: [] })),
+      };
+    case "fault": {
+      const { object, problem } = verdict;
+      const reason = `${object.kind} ${object.key} cannot be read: ${problem}`;
+      return { ...refusedEverywhere(pod, names, reason), suggestion: `Mend ${object.kind} ${object.key}: ${problem}` };
+    }
+    case "refused":
+      return {
+        ...refusedEverywhere(pod, names, verdict.text),
+        suggestion: suggestForPod(state, verdict.reason, verdict.claim),
+      };
+    case "judged":
+      return explainNodes(state, pod, verdict.nodes);
+  }
+}
+
+function fitting(node: NodeName): NodeExplanation {
+  return { node, fits: true, contended: false, score: 0 };
+}
+
+function refusedEverywhere(pod: Pod, names: readonly NodeName[], reason: string): Explanation {
+  const nodes = names.map((node) => ({ node, fits: false, contended: false, score: 0, reason, resolvable: false }));
+  return { pod: pod.key, schedulable: false, reason, nodes };
+}
+
+function explainNodes(state: ClusterState, pod: Pod, verdicts: NodeVerdicts): Explanation {
+  const scores = new Map(scoreNodes(verdicts).map(({ node, score }) => [node, score]));
+  const decided = decide(state, pod, (planner) => {
+    const doctor = new Doctor(state, planner);
+    const stuck: Stuck[] = [];
+    const nodes = verdicts.names.map((node, index): NodeExplanation => {
+      const contended = verdicts.contended(index);
+      const score = scores.get(node) ?? 0;
+      const verdict = verdicts.verdict(index);
+      if (verdict.fits) return { node, fits: true, contended, score, claims: explainPlan(verdict.plan) };
+      const entry = state.topologies.nodes.get(node);
+      const refused = { node, fits: false, contended: false, score: 0, reason: verdict.text, resolvable: false };
+      if (!entry) return refused;
+      const { claims, troubles } = doctor.examine(entry, verdict.refusals[0]?.reason);
+      stuck.push({ node, troubles });
+      return { ...refused, claims };
+    });
+    return { nodes, stuck };
+  });
+  if (decided.kind !== "judged") throw new Error("the verdict changed while it was explained");
+  const { nodes, stuck } = decided.nodes;
+  const schedulable = verdicts.feasibleCount > 0;
+  const suggestion = schedulable ? undefined : suggestForNodes(state, stuck);
+  return { pod: pod.key, schedulable, nodes, ...(suggestion !== undefined && { suggestion }) };
+}
+
+function explainPlan({ claims }: Plan): ClaimExplanation[] {
+  return claims.map(explainPlanned);
+}
+
+function explainPlanned(planned: PlannedClaim): ClaimExplanation {
+  const claim = planned.claim.key;
+  switch (planned.kind) {
+    case "bound":
+      return { claim, bound: planned.volume.name };
+    case "static":
+      return { claim, volume: planned.volume.name };
+    case "provision":
+      return { claim, provision: planned.class.name };
+  }
+}
+
+/** Looks at nodes that refuse one Pod; lists the volumes of its classes once for all of them. */
+class Doctor {
+  readonly #state: ClusterState;
+  readonly #planner: Planner;
+  readonly #volumes = new Map<Topology, Volume[]>();
+
+  constructor(state: ClusterState, planner: Planner) {
+    this.#state = state;
+    this.#planner = planner;
+    const classes = new Set(planner.open.map(({ class: { name } }) => name));
+    for (const name of state.volumes.names()) {
+      const id = state.volumes.id(name);
+      const topology = id === undefined ? undefined : state.volumes.topologyOf(id);
+      if (id === undefined || !topology) continue;
+      const volume = state.volumes.at(id);
+      if (!classes.has(volume.class)) continue;
+      const here = this.#volumes.get(topology);
+      if (here) here.push(volume);
+      else this.#volumes.set(topology, [volume]);
+    }
+  }
+
+  examine(
+    entry: NodeEntry,
+    reason: NodeReason | undefined,
+  ): { claims: ClaimExplanation[]; troubles: Stuck["troubles"] } {
+    const claims: ClaimExplanation[] = [];
+    const troubles: Stuck["troubles"][number][] = [];
+    for (const { claim, topology } of this.#planner.bound) {
+      const explained = this.#examineBound(entry, claim, topology);
+      claims.push(explained);
+      if ("refused" in explained) {
+        troubles.push({ claim, reason: topology ? "volumeNodeConflict" : "boundVolumeMissing" });
+      }
+    }
+    const diagnoses = this.#planner.diagnose(entry);
+    const takenBy = new Map(
+      diagnoses.flatMap(({ volume, open }) => (volume === undefined ? [] : [[volume, open.claim.key]])),
+    );
+    const alone = diagnoses.every((diagnosis) => diagnosis.reason === undefined);
+    for (const diagnosis of diagnoses) {
+      // Every claim fits alone, and the node still refuses: together they exceed what the pool has free.
+      const together = alone && reason === "notEnoughSpace" && diagnosis.volume === undefined ? reason : undefined;
+      const trouble = diagnosis.reason ?? together;
+      if (trouble) troubles.push({ claim: diagnosis.open.claim, reason: trouble });
+      claims.push(this.#examineOpen(entry, diagnosis, trouble, takenBy));
+    }
+    claims.sort((a, b) => compareText(a.claim, b.claim));
+    return { claims, troubles };
+  }
+
+  #examineBound(
+    entry: NodeEntry,
+    { key, volumeName = "" as never }: Claim,
+    topology: Topology | undefined,
+  ): ClaimExplanation {
+    if (topology && this.#planner.reaches(entry, topology)) return { claim: key, bound: volumeName };
+    const why = topology
+      ? `bound to it, and its node affinity does not match: ${this.#affinity(this.#state.volumes.get(volumeName))}`
+      : "bound to it, and it does not exist";
+    return { claim: key, refused: [{ volume: volumeName, why }] };
+  }
+
+  #affinity(volume: Volume | undefined): string {
+    const terms = volume?.affinity?.terms ?? [];
+    if (terms.length === 0) return "it has no terms";
+    return terms
+      .map(({ labels, fields }) =>
+        [...labels, ...fields]
+          .map(({ key, operator, values }) => `${key} ${operator} [${[...values].join(", ")}]`)
+          .join(" and "),
+      )
+      .join(" or ");
+  }
+
+  #examineOpen(
+    entry: NodeEntry,
+    { open, volume }: Diagnosis,
+    trouble: NodeReason | undefined,
+    takenBy: ReadonlyMap<number, ClaimKey>,
+  ): ClaimExplanation {
+    const { claim } = open;
+    if (volume !== undefined) return { claim: claim.key, volume: this.#state.volumes.at(volume).name };
+    if (trouble === undefined) return { claim: claim.key, provision: open.class.name };
+    const refused = this.#reachable(entry, claim).map((candidate) => ({
+      volume: candidate.name as string,
+      why: this.#whyOut(candidate, claim, takenBy),
+    }));
+    const listed = refused.slice(0, refusedVolumesMax);
+    if (refused.length > listed.length) {
+      listed.push({ volume: `(${refused.length - listed.length} more)`, why: "out for reasons like these" });
+    }
+    const provisioning = this.#whyNoProvisioning(entry, open, trouble);
+    return { claim: claim.key, refused: [...listed, ...provisioning] };
+  }
+
+  #reachable(entry: NodeEntry, claim: Claim): Volume[] {
+    const found: Volume[] = [];
+    for (const topology of [this.#state.topologies.everywhere, ...entry.topologies]) {
+      for (const volume of this.#volumes.get(topology) ?? []) if (volume.class === claim.class) found.push(volume);
+    }
+    for (const id of this.#state.volumes.referringTo(claim.key) ?? []) {
+      const volume = this.#state.volumes.at(id);
+      if (!found.includes(volume)) found.push(volume);
+    }
+    return found.sort((a, b) => compareText(a.name, b.name));
+  }
+
+  #whyOut(volume: Volume, claim: Claim, takenBy: ReadonlyMap<number, ClaimKey>): string {
+    const [namedBy] = this.#state.volumes.namedBy(volume.name) ?? [];
+    const why = whyNot(claim, volume, namedBy);
+    if (why !== undefined) return why;
+    const assumed = this.#state.reservations.assumedFor(volume.name);
+    if (assumed) return `assumed for claim ${assumed.claim}`;
+    const sibling = takenBy.get(this.#state.volumes.id(volume.name) ?? -1);
+    if (sibling !== undefined) return `needed by claim ${sibling} of the same Pod`;
+    return volume.claimRef ? "reserved for the claim, but not reachable from this node" : "settled elsewhere";
+  }
+
+  /** One line on why no new volume can be made; none where the class is static and volumes say it all. */
+  #whyNoProvisioning(entry: NodeEntry, open: Open, trouble: NodeReason): { volume: string; why: string }[] {
+    const why = this.#provisioningText(entry, open, trouble);
+    return why === undefined ? [] : [{ volume: "(new)", why }];
+  }
+
+  #provisioningText(entry: NodeEntry, open: Open, trouble: NodeReason): string | undefined {
+    const { name, provisioner } = open.class;
+    if (trouble === "selectedOtherNode") {
+      const node = open.assumption?.node ?? open.selectedNode;
+      return `being provisioned or bound on node ${node}`;
+    }
+    if (open.never === "noMatchingVolume") {
+      const isStatic = provisioner === "" || provisioner === "kubernetes.io/no-provisioner";
+      return isStatic ? undefined : `no driver named ${provisioner}`;
+    }
+    if (open.never === "selectorNotProvisionable") return "a claim with a selector cannot be provisioned";
+    if (trouble === "topologyNotAllowed") return `allowedTopologies of class ${name} exclude the node`;
+    if (trouble === "driverMissing") return `driver ${provisioner} is not registered on the node`;
+    if (nodeReasons[trouble] !== nodeReasons.notEnoughSpace) return undefined;
+    const rooms = this.#planner.rooms(entry, open);
+    if (rooms.length === 0) {
+      const anywhere = [...this.#state.pools.all()].some((pool) => pool.class === name && pool.newest);
+      return `no capacity published for class ${name} ${anywhere ? "on this node" : "anywhere"}`;
+    }
+    const asked = this.#planner.open.filter(({ class: other }) => other.name === name).map(({ bytes }) => bytes);
+    const together =
+      asked.length > 1 ? ` (${formatBytes(asked.reduce(addBytes, zero))} with the Pod's other claims)` : "";
+    const pools = rooms.map(({ pool, free }) => {
+      const shown = free < 0n ? zero : free;
+      return `${formatBytes(shown)} free of ${formatBytes(totalOf(pool))}, largest volume ${formatBytes(limitOf(pool))}`;
+    });
+    return `needs ${formatBytes(open.bytes)}${together}: ${pools.join("; ")}`;
+  }
+}

@@ -25,7 +25,12 @@ export function planNode(state: ClusterState, pod: Pod, node: NodeName): PodVerd
   return decide(state, pod, (planner, sorted) => verdictOn(state, sorted, planner, node));
 }
 
-function decide<R>(state: ClusterState, pod: Pod, judge: (planner: Planner, sorted: SortedClaims) => R): PodVerdict<R> {
+/** Runs a decision on a settled ledger, without the Pod's own holds. */
+export function decide<R>(
+  state: ClusterState,
+  pod: Pod,
+  judge: (planner: Planner, sorted: SortedClaims) => R,
+): PodVerdict<R> {
   const sorted = sortClaims(state, pod);
   if (sorted.kind !== "sorted") return sorted;
   for (const { volumeName } of sorted.bound) {
@@ -34,7 +39,7 @@ function decide<R>(state: ClusterState, pod: Pod, judge: (planner: Planner, sort
   }
   state.pools.update();
   const uids = sorted.delayed.map(({ claim }) => claim.uid);
-  return state.reservations.without(pod.uid, uids, () => {
+  return state.reservations.holds.without(pod.uid, uids, () => {
     const planner = new Planner(state, sorted);
     return { kind: "judged", nodes: judge(planner, sorted), doubts: planner.doubts };
   });

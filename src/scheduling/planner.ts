@@ -5,8 +5,9 @@
  * then provisioning. What other Pods hold is avoided in a first try and used, marked contended, in a second.
  */
 import { assign } from "./assignment.ts";
+import { Candidates } from "./candidates.ts";
 import type { DelayedClaim, SortedClaims } from "./claims.ts";
-import { firstLargeEnough, isReservedFor, suits, type Want, wantOf } from "./matching.ts";
+import { isReservedFor, type Want, wantOf } from "./matching.ts";
 import type { ClaimUid, NodeName } from "./names.ts";
 import type { Claim } from "./objects.ts";
 import type { Doubt } from "./plan.ts";
@@ -59,30 +60,27 @@ interface Choice {
   readonly forced: "volume" | "provision" | undefined;
 }
 
-/** A claim's candidates in one topology; `avoided` when some were left alone because another Pod holds them. */
-interface Scan {
-  readonly found: readonly VolumeId[];
-  readonly avoided: boolean;
+/** A claim that gets a volume, would be provisioned (neither field), or gets nothing. */
+export interface Diagnosis {
+  readonly open: Open;
+  readonly volume?: VolumeId;
+  readonly reason?: NodeReason;
 }
-
-const nothingFound: Scan = { found: [], avoided: false };
 
 export class Planner {
   readonly open: readonly Open[];
   readonly doubts: readonly Doubt[];
   readonly #state: ClusterState;
-  readonly #bound: readonly { readonly claim: Claim; readonly topology: Topology | undefined }[];
+  readonly bound: readonly { readonly claim: Claim; readonly topology: Topology | undefined }[];
   readonly #own: ReadonlySet<ClaimUid>;
   readonly #bySize: readonly number[];
-  /** Candidates in topologies that several nodes share, by topology, then claim; for both tries. */
-  readonly #shared = [new Map<Topology, Scan[]>(), new Map<Topology, Scan[]>()] as const;
-  /** Something was left alone only because another Pod holds it. */
-  #avoided = false;
+  readonly #candidates: Candidates;
 
   constructor(state: ClusterState, { bound, delayed }: SortedClaims) {
     this.#state = state;
+    this.#candidates = new Candidates(state);
     const doubts: Doubt[] = [];
-    this.#bound = bound.map((claim) => {
+    this.bound = bound.map((claim) => {
       const id = claim.volumeName === undefined ? undefined : state.volumes.id(claim.volumeName);
       if (id === undefined) doubts.push({ kind: "volume", key: claim.volumeName ?? "" });
       return { claim, topology: id === undefined ? undefined : state.volumes.topologyOf(id) };
@@ -101,6 +99,37 @@ export class Planner {
     const before = refusals.filter(({ reason }) => reason === "volumeNodeConflict");
     const after = refusals.filter(({ reason }) => reason !== "volumeNodeConflict");
     return refusal([...before, ...opened.refusals, ...after]);
+  }
+
+  /**
+   * How each open claim fares on a node that refuses the Pod, as far as claims can be told apart: what it would get beside
+   * its siblings, or why it gets nothing. For explanations.
+   */
+  diagnose(entry: NodeEntry): readonly Diagnosis[] {
+    const choices = this.open.map((open, index) => this.#choose(entry, open, index, false));
+    const usable = choices.map(
+      (choice, index): Choice =>
+        typeof choice === "string" ? { open: this.#at(index), candidates: [], forced: undefined } : choice,
+    );
+    const blocked = usable.map(({ open, forced }) =>
+      forced === "volume" ? undefined : whyNotProvision(this.#state, entry, open, () => this.rooms(entry, open)),
+    );
+    const volumes = this.#match(usable, blocked);
+    return usable.map((choice, index): Diagnosis => {
+      const settled = choices[index];
+      const volume = volumes[index] ?? provisioned;
+      if (typeof settled === "string") return { open: choice.open, reason: settled };
+      if (volume !== provisioned) return { open: choice.open, volume };
+      const reason = blocked[index];
+      return reason === undefined
+        ? { open: choice.open }
+        : { open: choice.open, reason: this.#refine(entry, choice, reason) };
+    });
+  }
+
+  /** The pools a claim can be provisioned from on the node, with what is free for this Pod. */
+  rooms(entry: NodeEntry, open: Open): Room[] {
+    return roomsOf(this.#state, entry, open, this.#own, false);
   }
 
   #at(index: number): Open {
@@ -133,25 +162,25 @@ export class Planner {
 
   #judgeBound(entry: NodeEntry): { reason: NodeReason; claim: Claim }[] {
     let conflict: Claim | undefined;
-    for (const { claim, topology } of this.#bound) {
+    for (const { claim, topology } of this.bound) {
       if (topology === undefined) {
         const missing = { reason: "boundVolumeMissing", claim } as const;
         return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }, missing] : [missing];
       }
-      if (!this.#reaches(entry, topology)) conflict ??= claim;
+      if (!this.reaches(entry, topology)) conflict ??= claim;
     }
     return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }] : [];
   }
 
-  #reaches(entry: NodeEntry, topology: Topology): boolean {
+  reaches(entry: NodeEntry, topology: Topology): boolean {
     return topology === this.#state.topologies.everywhere || topology.members.has(entry);
   }
 
   #planOpen(entry: NodeEntry): Outcome {
-    if (this.#state.reservations.holdCount === 0) return this.#try(entry, false);
-    this.#avoided = false;
+    if (this.#state.reservations.holds.count === 0) return this.#try(entry, false);
+    this.#candidates.avoided = false;
     const careful = this.#try(entry, true);
-    if (careful.refusals.length === 0 || !this.#avoided) return careful;
+    if (careful.refusals.length === 0 || !this.#candidates.avoided) return careful;
     const contended = this.#try(entry, false);
     return contended.refusals.length === 0 ? { ...contended, contended: true } : contended;
   }
@@ -174,7 +203,7 @@ export class Planner {
     if (assumption?.target.kind === "volume") {
       const id = this.#state.volumes.id(assumption.target.volume);
       const topology = id === undefined ? undefined : this.#state.volumes.topologyOf(id);
-      if (id === undefined || !topology || !this.#reaches(entry, topology)) return "selectedOtherNode";
+      if (id === undefined || !topology || !this.reaches(entry, topology)) return "selectedOtherNode";
       return { open, candidates: [id], forced: "volume" };
     }
     const provisionedOn = assumption?.node ?? selectedNode;
@@ -183,52 +212,12 @@ export class Planner {
       return { open, candidates: [], forced: "provision" };
     }
     if (reserved.length === 0)
-      return { open, candidates: this.#candidates(entry, open, index, avoid), forced: undefined };
+      return { open, candidates: this.#candidates.of(entry, open, index, avoid), forced: undefined };
     const id = reserved.find((volume) => {
       const topology = this.#state.volumes.topologyOf(volume);
-      return topology && this.#reaches(entry, topology);
+      return topology && this.reaches(entry, topology);
     });
     return id === undefined ? "preboundElsewhere" : { open, candidates: [id], forced: "volume" };
-  }
-
-  /** The smallest free volumes that suit, as many as the claim has rivals. */
-  #candidates(entry: NodeEntry, open: Open, index: number, avoid: boolean): readonly VolumeId[] {
-    let found = this.#inTopology(this.#state.topologies.everywhere, open, index, avoid);
-    for (const topology of entry.topologies) {
-      if (!topology.slabs.has(open.class.name)) continue;
-      const here = this.#inTopology(topology, open, index, avoid);
-      if (found.length === 0) found = here;
-      else if (here.length > 0) {
-        const merged = [...found, ...here].sort((a, b) => this.#state.volumes.compare(a, b));
-        found = merged.slice(0, open.rivals);
-      }
-    }
-    return found;
-  }
-
-  #inTopology(topology: Topology, open: Open, index: number, avoid: boolean): readonly VolumeId[] {
-    const shared = topology.members.size !== 1 ? this.#shared[avoid ? 1 : 0] : undefined;
-    const perClaim = shared?.get(topology) ?? [];
-    const scan = perClaim[index] ?? this.#scan(topology, open, avoid);
-    perClaim[index] = scan;
-    shared?.set(topology, perClaim);
-    this.#avoided ||= scan.avoided;
-    return scan.found;
-  }
-
-  #scan(topology: Topology, { want, class: { name }, rivals }: Open, avoid: boolean): Scan {
-    const slab = topology.slabs.get(name);
-    if (!slab) return nothingFound;
-    const { volumes } = this.#state;
-    const found: VolumeId[] = [];
-    let avoided = false;
-    for (let at = firstLargeEnough(want, volumes, slab); at < slab.length && found.length < rivals; at++) {
-      const id = slab[at] ?? 0;
-      if (volumes.assumed[id] === 1 || !suits(want, volumes, id)) continue;
-      if (avoid && (volumes.held[id] ?? 0) > 0) avoided = true;
-      else found.push(id);
-    }
-    return { found, avoided };
   }
 
   /** The general case: not every claim can simply take its own smallest volume. */
@@ -238,7 +227,7 @@ export class Planner {
       let found = rooms.get(open.class.name);
       if (!found) {
         found = roomsOf(this.#state, entry, open, this.#own, avoid);
-        if (avoid && found.some(({ pool }) => pool.holds > 0)) this.#avoided = true;
+        if (avoid && found.some(({ pool }) => pool.held > 0n)) this.#candidates.avoided = true;
         rooms.set(open.class.name, found);
       }
       return found;
@@ -293,15 +282,7 @@ export class Planner {
   #refine(entry: NodeEntry, { open, candidates }: Choice, reason: NodeReason): NodeReason {
     if (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable") return reason;
     if (candidates.length > 0) return "notEnoughVolumes";
-    return this.#wouldSuitButAssumed(entry, open) ? "volumeAssumed" : reason;
-  }
-
-  #wouldSuitButAssumed(entry: NodeEntry, { want, class: { name } }: Open): boolean {
-    const { volumes, reservations, topologies } = this.#state;
-    if (reservations.assumptionCount === 0) return false;
-    return [topologies.everywhere, ...entry.topologies].some((topology) =>
-      topology.slabs.get(name)?.some((id) => volumes.assumed[id] === 1 && suits(want, volumes, id)),
-    );
+    return this.#candidates.wouldSuitButAssumed(entry, open) ? "volumeAssumed" : reason;
   }
 }
 

@@ -167,6 +167,11 @@ export class Pools {
     pool.topology.uses++;
   }
 
+  /** Takes an amount out of what is held, or puts it back, for the length of one decision. */
+  suspendHold(pool: Pool, bytes: Bytes, suspend: boolean): void {
+    pool.held = suspend ? subtractBytes(pool.held, bytes) : addBytes(pool.held, bytes);
+  }
+
   releaseHold(pool: Pool, bytes: Bytes): void {
     pool.held = subtractBytes(pool.held, bytes);
     pool.holds--;

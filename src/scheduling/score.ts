@@ -32,7 +32,9 @@ export function scoreNodes(verdicts: NodeVerdicts): readonly { node: NodeName; s
 function rank(verdicts: NodeVerdicts, group: number[], high: number, low: number, scores: number[]): void {
   const compare = (a: number, b: number): number =>
     verdicts.provisions(a) - verdicts.provisions(b) || verdicts.surplus(a) - verdicts.surplus(b);
-  const sorted = group.toSorted((a, b) => compare(a, b) || compareText(verdicts.names[a] ?? "", verdicts.names[b] ?? ""));
+  const sorted = group.toSorted(
+    (a, b) => compare(a, b) || compareText(verdicts.names[a] ?? "", verdicts.names[b] ?? ""),
+  );
   const levels: number[][] = [];
   for (const index of sorted) {
     const level = levels.at(-1);

@@ -199,7 +199,7 @@ export class ClusterState {
 
   #removePod(key: ObjectKey): void {
     const pod = this.#objects.pod.get(key);
-    if (pod) this.reservations.release(pod.uid);
+    if (pod) this.reservations.holds.release(pod.uid);
   }
 
   /** A pending claim that names its volume keeps it from everybody else. */

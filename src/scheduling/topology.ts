@@ -74,7 +74,7 @@ export class Topologies {
     if (!entry) return;
     for (const topology of entry.topologies) topology.members.delete(entry);
     for (const [key, byValue] of this.#nodesByLabel) {
-      const value = valueOf(entry.node, key);
+      const value = labelOf(entry.node, key);
       if (value !== undefined) deleteIn(byValue, value, entry);
     }
     this.nodes.delete(name);
@@ -145,14 +145,14 @@ export class Topologies {
   }
 
   #indexNode(entry: NodeEntry, key: string): void {
-    const value = valueOf(entry.node, key);
+    const value = labelOf(entry.node, key);
     if (value !== undefined) setIn(mapIn(this.#nodesByLabel, key), value).add(entry);
   }
 
   #candidates(node: Node): Set<Topology> {
     const found = new Set(this.#unpinned);
     for (const [key, byValue] of this.#byPin) {
-      const value = valueOf(node, key);
+      const value = labelOf(node, key);
       if (value !== undefined) for (const topology of byValue.get(value) ?? []) found.add(topology);
     }
     return found;
@@ -164,7 +164,7 @@ function join(topology: Topology, entry: NodeEntry): void {
   entry.topologies.push(topology);
 }
 
-function valueOf(node: Node, key: string): string | undefined {
+function labelOf(node: Node, key: string): string | undefined {
   return key === nameKey ? node.name : node.labels.get(key);
 }
 
