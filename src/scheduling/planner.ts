@@ -6,38 +6,17 @@
  */
 import { assign } from "./assignment.ts";
 import { Candidates } from "./candidates.ts";
-import type { DelayedClaim, SortedClaims } from "./claims.ts";
-import { isReservedFor, type Want, wantOf } from "./matching.ts";
-import type { ClaimUid, NodeName } from "./names.ts";
+import type { SortedClaims } from "./claims.ts";
+import type { ClaimUid } from "./names.ts";
 import type { Claim } from "./objects.ts";
+import { type Open, openClaim } from "./open-claim.ts";
 import type { Doubt } from "./plan.ts";
 import type { Pool } from "./pools.ts";
-import {
-  compareLargestFirst,
-  type Provision,
-  pack,
-  provisionOf,
-  type Room,
-  roomsOf,
-  whyNotProvision,
-} from "./provisioning.ts";
+import { compareLargestFirst, pack, type Room, roomsOf, whyNotProvision } from "./provisioning.ts";
 import type { NodeReason } from "./reasons.ts";
-import type { Assumption } from "./reservations.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
-
-/** A delayed claim with all that does not depend on the node. */
-export interface Open extends Provision {
-  readonly want: Want;
-  readonly assumption: Assumption | undefined;
-  /** Of a node that exists. */
-  readonly selectedNode: NodeName | undefined;
-  /** Volumes reserved for the claim, preferred first. */
-  readonly reserved: readonly VolumeId[];
-  /** Claims that may compete for the same volumes, itself included: so many candidates suffice. */
-  readonly rivals: number;
-}
 
 /** Chosen instead of a volume. */
 export const provisioned = -1;
@@ -85,7 +64,7 @@ export class Planner {
       if (id === undefined) doubts.push({ kind: "volume", key: claim.volumeName ?? "" });
       return { claim, topology: id === undefined ? undefined : state.volumes.topologyOf(id) };
     });
-    this.open = delayed.map((claim) => this.#prepare(claim, delayed, doubts));
+    this.open = delayed.map((claim) => openClaim(state, claim, delayed, doubts));
     this.#own = new Set(this.open.map(({ claim }) => claim.uid));
     this.#bySize = this.open.map((_, index) => index).sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
     this.doubts = doubts;
@@ -136,28 +115,6 @@ export class Planner {
     const open = this.open[index];
     if (open === undefined) throw new Error(`no open claim ${index}`);
     return open;
-  }
-
-  #prepare({ claim, class: storageClass }: DelayedClaim, all: readonly DelayedClaim[], doubts: Doubt[]): Open {
-    const state = this.#state;
-    const want = wantOf(claim, state.volumes);
-    let { selectedNode } = claim;
-    if (selectedNode !== undefined && !state.topologies.nodes.has(selectedNode)) {
-      // A node that is gone binds nobody (departure D12); one live look tells whether it is.
-      doubts.push({ kind: "node", key: selectedNode });
-      selectedNode = undefined;
-    }
-    const referring = [...(state.volumes.referringTo(claim.key) ?? [])];
-    return {
-      ...provisionOf(state, claim, storageClass),
-      want,
-      assumption: state.reservations.of(claim.uid),
-      selectedNode,
-      reserved: referring
-        .filter((id) => isReservedFor(want, state.volumes, id))
-        .sort((a, b) => state.volumes.compare(a, b)),
-      rivals: all.filter(({ claim: other }) => other.class === claim.class).length,
-    };
   }
 
   #judgeBound(entry: NodeEntry): { reason: NodeReason; claim: Claim }[] {
