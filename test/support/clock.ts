@@ -30,7 +30,10 @@ export function virtualRuntime(seed = 1, startWall = Date.UTC(2026, 0, 1)): Virt
   const timer = (ms: Milliseconds, then: () => void): Timer => {
     const entry: Due = { at: now + Math.max(0, ms), order: order++, then };
     due.push(entry);
-    return { cancel: () => void (due = due.filter((other) => other !== entry)) };
+    const cancel = (): void => {
+      due = due.filter((other) => other !== entry);
+    };
+    return { cancel };
   };
 
   return {
