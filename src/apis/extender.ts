@@ -89,7 +89,12 @@ export function decodePreemptionArgs(body: Body): Decoded<ExtenderPreemptionArgs
   });
 }
 
-function decode<T>(body: Body, read: (fields: Fields, bytes: Buffer) => T): Decoded<T> {
+/** A Pod alone, as `/debug/simulate` takes it. */
+export function decodePod(body: Body): Decoded<object> {
+  return decode(body, (_fields, _bytes, json) => json);
+}
+
+function decode<T>(body: Body, read: (fields: Fields, bytes: Buffer, json: object) => T): Decoded<T> {
   const bytes = toBuffer(body);
   if (bytes.length === 0) return { ok: false, problem: "the body is empty" };
   let json: unknown;
@@ -101,7 +106,7 @@ function decode<T>(body: Body, read: (fields: Fields, bytes: Buffer) => T): Deco
   }
   if (!isObject(json)) return { ok: false, problem: "the body is not a JSON object" };
   try {
-    return { ok: true, value: read(foldKeys(json), bytes) };
+    return { ok: true, value: read(foldKeys(json), bytes, json) };
   } catch (mistake) {
     if (mistake instanceof Mistake) return { ok: false, problem: mistake.message };
     throw mistake;

@@ -1,0 +1,66 @@
+/**
+ * Objects that a decision needed and the cache lacks. A refusal may keep a Pod waiting for minutes, an `Error` is asked again
+ * within seconds, so "missing" is said only after the API has said it (decisions.md 1).
+ */
+
+import type { ErrorCause } from "../metrics.ts";
+import type { Doubt } from "../scheduling/plan.ts";
+import type { LiveOutcome, Parts } from "./parts.ts";
+
+export interface Unsettled {
+  readonly cause: ErrorCause;
+  readonly text: string;
+}
+
+/** Reads each object live, a few at a time; undefined when all of them are truly missing. */
+export async function settleDoubts(
+  { cluster, config, metrics, runtime }: Parts,
+  doubts: readonly Doubt[],
+  signal: AbortSignal,
+): Promise<Unsettled | undefined> {
+  const { perCallMax, inParallelMax, timeoutMs } = config.liveReads;
+  if (doubts.length > perCallMax) {
+    return { cause: "behind", text: `${doubts.length} objects that the Pod needs are not in the cache` };
+  }
+  const deadline = new AbortController();
+  const timer = runtime.timer(timeoutMs, () => deadline.abort());
+  const either = AbortSignal.any([signal, deadline.signal]);
+  const waiting = [...doubts];
+  const outcomes: { doubt: Doubt; outcome: LiveOutcome }[] = [];
+  const readOn = async (): Promise<void> => {
+    for (let doubt = waiting.shift(); doubt; doubt = waiting.shift()) {
+      const outcome = await cluster.live(doubt.kind, doubt.key, either);
+      metrics.liveReads.inc({
+        kind: doubt.kind,
+        outcome: "failed" in outcome ? "failed" : outcome.found ? "found" : "missing",
+      });
+      outcomes.push({ doubt, outcome });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(inParallelMax, doubts.length) }, readOn));
+  timer.cancel();
+  return worstOf(outcomes);
+}
+
+function worstOf(outcomes: readonly { doubt: Doubt; outcome: LiveOutcome }[]): Unsettled | undefined {
+  for (const { doubt, outcome } of outcomes) {
+    const name = `${kindWords[doubt.kind]} "${doubt.key}"`;
+    if ("failed" in outcome) {
+      return { cause: "liveReadFailed", text: `${name} is not in the cache and could not be read: ${outcome.failed}` };
+    }
+    if (outcome.found) return { cause: "behind", text: `${name} exists but has not reached the cache yet` };
+  }
+  return undefined;
+}
+
+/** As kubectl names them. */
+export const kindWords: Readonly<Record<Doubt["kind"], string>> = {
+  node: "node",
+  volume: "persistentvolume",
+  claim: "persistentvolumeclaim",
+  class: "storageclass",
+  driver: "csidriver",
+  csiNode: "csinode",
+  capacity: "csistoragecapacity",
+  pod: "pod",
+};

@@ -1,0 +1,106 @@
+/** `GET /debug/explain/{namespace}/{pod}`: why the Pod is where it is, or nowhere. Changes nothing. */
+import type { HttpReply } from "../runtime/runtime.ts";
+import { explainPod } from "../scheduling/explain.ts";
+import { type NodeName, podKey } from "../scheduling/names.ts";
+import type { Pod } from "../scheduling/objects.ts";
+import type { Explanation } from "../scheduling/plan.ts";
+import { printExplanation } from "./explain-text.ts";
+import type { Handler, Parts } from "./parts.ts";
+import { failureReply, jsonReply, textReply } from "./replies.ts";
+
+/** What the server knows of a Pod beside the core's verdict on the nodes as they are now. */
+export interface PodReport extends Explanation {
+  /** When this was said. */
+  readonly at: string;
+  /** Sentences on what keeps the Pod from being asked about, or makes the rest doubtful. */
+  readonly notes: readonly string[];
+  /** Absent when kube-scheduler never asked about the Pod since Berth started. */
+  readonly asked?: {
+    readonly tries: number;
+    readonly firstAt: string;
+    readonly lastAt: string;
+    readonly outcome: string;
+    readonly offeredNodes: number;
+    readonly feasibleNodes: number;
+    readonly told?: string;
+  };
+  /** Nodes that fit now and were not among those that the last filter call named. */
+  readonly feasibleNotOffered?: readonly NodeName[];
+  readonly reservations: { readonly held: readonly object[]; readonly assumed: readonly object[] };
+}
+
+export function explainRoute(parts: Parts): Handler {
+  return async (request, _signal, params): Promise<HttpReply> => {
+    const key = podKey(params.get("namespace") ?? "", params.get("pod") ?? "");
+    const { state } = parts.cluster;
+    const pod = state.get("pod", key);
+    if (!pod) {
+      const problem = state.problem("pod", key);
+      if (problem !== undefined) return failureReply(404, `pod "${key}" cannot be read: ${problem}`);
+      return failureReply(404, `pod "${key}" is not among the pending Pods that Berth knows`);
+    }
+    const report = reportOn(parts, pod);
+    const wantsText = /\btext\/plain\b/.test(request.headers["accept"] ?? "");
+    return wantsText ? textReply(200, printExplanation(report)) : jsonReply(`${JSON.stringify(report)}\n`);
+  };
+}
+
+function reportOn(parts: Parts, pod: Pod): PodReport {
+  const { cluster, memory, runtime } = parts;
+  const explanation = explainPod(cluster.state, pod);
+  const asked = memory.asked(pod.uid);
+  const notOffered = feasibleNotOffered(parts, pod, explanation);
+  const { holds, assumptions } = cluster.state.reservations.dump();
+  return {
+    ...explanation,
+    at: isoTime(runtime.wallTime()),
+    notes: notesOn(parts, pod),
+    ...(asked && {
+      asked: {
+        tries: asked.tries,
+        firstAt: isoTime(asked.firstAtMs),
+        lastAt: isoTime(asked.lastAtMs),
+        outcome: asked.outcome,
+        offeredNodes: asked.offeredCount,
+        feasibleNodes: asked.feasibleCount,
+        ...(asked.text !== undefined && { told: asked.text }),
+      },
+    }),
+    ...(notOffered && { feasibleNotOffered: notOffered }),
+    reservations: {
+      held: holds.filter((hold) => hold.pod === pod.uid),
+      assumed: assumptions.filter(({ pods }) => pods.includes(pod.uid)),
+    },
+  };
+}
+
+/** Undefined where the last call is forgotten or never was. */
+function feasibleNotOffered({ memory }: Parts, pod: Pod, { nodes }: Explanation): NodeName[] | undefined {
+  const remembered = memory.remembered(pod.uid);
+  if (!remembered) return undefined;
+  const offered = new Set(remembered.offered);
+  return nodes.flatMap(({ node, fits }) => (fits && !offered.has(node) ? [node] : []));
+}
+
+function notesOn({ cluster, memory, config }: Parts, pod: Pod): string[] {
+  const readiness = cluster.readiness();
+  const started = isoTime(memory.startedAtMs);
+  const notes: string[] = [];
+  if (!readiness.ready) notes.push(`Berth is not ready, so what follows may be out of date: ${readiness.why}`);
+  if (pod.claims.length === 0) notes.push("the Pod mounts no claim: it passes on every node");
+  if (!memory.asked(pod.uid) && pod.claims.length > 0)
+    notes.push(`never asked about this Pod since start (${started})`);
+  if (pod.gated) notes.push("the Pod has scheduling gates: kube-scheduler does not try it before they are removed");
+  if (pod.schedulerName !== config.schedulerName) {
+    notes.push(
+      `the Pod names scheduler "${pod.schedulerName}", and "${config.schedulerName}" is the one that asks Berth`,
+    );
+  }
+  if (pod.nodeName !== undefined) notes.push(`the Pod is assigned to node ${pod.nodeName}`);
+  if (pod.deleting) notes.push("the Pod is being deleted");
+  return notes;
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

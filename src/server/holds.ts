@@ -1,0 +1,44 @@
+/**
+ * Which plans a Pod softly holds between filter and bind. Everywhere it fits only while those are few: a Pod that held its
+ * 20Gi disk on every node would push the next one to the 1Ti disks (decisions.md 13).
+ */
+import type { NodeName } from "../scheduling/names.ts";
+import type { Pod } from "../scheduling/objects.ts";
+import type { NodeVerdicts, Plan } from "../scheduling/plan.ts";
+import type { Parts } from "./parts.ts";
+
+/** After filter: all feasible nodes or, while prioritize may still narrow them down, none. */
+export function holdFeasible({ cluster, config }: Parts, pod: Pod, verdicts: NodeVerdicts | undefined): void {
+  const { reservations } = cluster.state;
+  if (!verdicts || pod.nodeName !== undefined || verdicts.feasibleCount > config.holds.nodesMax) {
+    reservations.release(pod.uid);
+    return;
+  }
+  reservations.hold(pod.uid, plansAt(verdicts, feasible(verdicts)));
+}
+
+/** After prioritize: the best nodes. Nothing changes where filter could hold all of them. */
+export function holdBest(
+  { cluster, config }: Parts,
+  pod: Pod,
+  verdicts: NodeVerdicts,
+  scores: ReadonlyMap<NodeName, number>,
+): void {
+  if (pod.nodeName !== undefined || verdicts.feasibleCount <= config.holds.nodesMax) return;
+  const scoreAt = (index: number): number => scores.get(verdicts.names[index] ?? ("" as NodeName)) ?? 0;
+  const best = feasible(verdicts)
+    .sort((a, b) => scoreAt(b) - scoreAt(a) || a - b)
+    .slice(0, config.holds.nodesMax);
+  cluster.state.reservations.hold(pod.uid, plansAt(verdicts, best));
+}
+
+function feasible(verdicts: NodeVerdicts): number[] {
+  return verdicts.names.flatMap((_, index) => (verdicts.fits(index) ? [index] : []));
+}
+
+function plansAt(verdicts: NodeVerdicts, indexes: readonly number[]): Plan[] {
+  return indexes.flatMap((index) => {
+    const verdict = verdicts.verdict(index);
+    return verdict.fits ? [verdict.plan] : [];
+  });
+}

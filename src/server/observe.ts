@@ -1,0 +1,48 @@
+/** The last step of every verb: one histogram entry, one log line. */
+import type { LogFields } from "../log.ts";
+import type { CallOutcome, ErrorCause, Verb } from "../metrics.ts";
+import type { HttpReply } from "../runtime/runtime.ts";
+import type { Parts } from "./parts.ts";
+import { failureReply } from "./replies.ts";
+
+export interface CallRecord {
+  /** The call was answered. */
+  answered(outcome: CallOutcome, fields: LogFields): void;
+  /** The call was answered with `Error`, or with nothing where the verb has no room for one. */
+  failed(cause: ErrorCause, error: string, fields: LogFields): void;
+  /** The body is no request of this verb: the reply that says so. */
+  undecodable(problem: string): HttpReply;
+}
+
+const answeredMessages: Readonly<Record<Verb, string>> = {
+  filter: "Filtered nodes",
+  prioritize: "Scored nodes",
+  preempt: "Kept candidates",
+  bind: "Bound pod",
+};
+
+/** Starts the clock of one call. */
+export function startCall({ metrics, log, runtime }: Parts, verb: Verb): CallRecord {
+  const startedAt = runtime.now();
+  const observe = (outcome: CallOutcome): number => {
+    const durationMs = runtime.now() - startedAt;
+    metrics.callDuration.observe({ verb, outcome }, durationMs / 1000);
+    return Math.round(durationMs * 1000) / 1000;
+  };
+  return {
+    answered: (outcome, fields) => {
+      const durationMs = observe(outcome);
+      log.info({ verb, outcome, durationMs, ...fields }, answeredMessages[verb]);
+    },
+    failed: (cause, error, fields) => {
+      const durationMs = observe("error");
+      metrics.callErrors.inc({ verb, cause });
+      log.warn({ verb, outcome: "error", reason: cause, error, durationMs, ...fields }, "Could not answer");
+    },
+    undecodable: (problem) => {
+      const durationMs = observe("undecodable");
+      log.warn({ verb, outcome: "undecodable", error: problem, durationMs }, "Could not read a request");
+      return failureReply(400, problem);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/** What the server asks of the other rooms, declared by the one who asks. */
+
+import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import type { HttpReply, HttpRequest, Runtime } from "../runtime/runtime.ts";
+import type { PodUid } from "../scheduling/names.ts";
+import type { Kind, ObjectKey } from "../scheduling/objects.ts";
+import type { ClusterState } from "../scheduling/state.ts";
+import type { CycleMemory } from "./memory.ts";
+
+export type Readiness = { readonly ready: true } | { readonly ready: false; readonly why: string };
+
+export type LiveOutcome = { readonly found: true } | { readonly found: false } | { readonly failed: string };
+
+export interface ClusterView {
+  readonly state: ClusterState;
+  /** Whether what the state lacks may be called missing. */
+  readiness(): Readiness;
+  /** Milliseconds since the watch of each kind last said anything; undefined before its first list. */
+  ages(): Readonly<Record<Kind, number | undefined>>;
+  /** One read past the cache. Never rejects. */
+  live(kind: Kind, key: ObjectKey, signal: AbortSignal): Promise<LiveOutcome>;
+}
+
+export interface BindRequest {
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly podUid: string;
+  readonly node: string;
+}
+
+export type BindOutcome = { readonly ok: true } | { readonly ok: false; readonly error: string };
+
+export interface PodBinder {
+  /** Aborting `signal` says that the caller hung up. Never rejects. */
+  bind(request: BindRequest, signal: AbortSignal): Promise<BindOutcome>;
+  /** A newer filter call of the Pod: a bind in progress lets its caller go and posts no Binding until somebody joins. */
+  filterSeen(pod: PodUid): void;
+  /** The binds in progress, as `/debug/state` prints them. */
+  inProgress(): readonly object[];
+  /** Lets all waiting callers go; writes that are out are awaited. */
+  drain(): Promise<void>;
+}
+
+/** Everything that the verbs and the debug pages work with. */
+export interface Parts {
+  readonly cluster: ClusterView;
+  readonly binder: PodBinder;
+  readonly memory: CycleMemory;
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly runtime: Runtime;
+}
+
+export type Params = ReadonlyMap<string, string>;
+export type Handler = (request: HttpRequest, signal: AbortSignal, params: Params) => Promise<HttpReply>;
