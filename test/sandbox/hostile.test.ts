@@ -73,6 +73,30 @@ test.for(Object.entries(hostile))("%s is refused in words and changes nothing", 
   expect(({} as Record<string, unknown>)["x"]).toBeUndefined();
 });
 
+const envelope = (...raw: number[]): Uint8Array => {
+  const type = [0x0a, 2, ...Buffer.from("v1"), 0x12, 9, ...Buffer.from("ConfigMap")];
+  return Buffer.from([...Buffer.from("k8s\0"), 0x0a, type.length, ...type, 0x12, raw.length, ...raw]);
+};
+
+const protobuf: Record<string, { body: Uint8Array; status: number }> = {
+  "without its magic": { body: Buffer.from("k9s\0abc"), status: 400 },
+  "of an unknown kind": { body: Buffer.from("k8s\0"), status: 415 },
+  "that ends too early": { body: envelope(0x0a, 50, 1), status: 400 },
+  "with a number that never ends": { body: envelope(...Array<number>(20).fill(0xff)), status: 400 },
+  "with an unknown field": { body: envelope(0x7a, 1, 65), status: 415 },
+  "with a prototype as a key": {
+    body: envelope(0x12, 14, 0x0a, 9, ...Buffer.from("__proto__"), 0x12, 1, 65),
+    status: 400,
+  },
+};
+
+test.for(Object.entries(protobuf))("protobuf %s is refused", async ([, { body, status }]) => {
+  const { api, faults } = makeApi();
+  const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
+  const reply = await api.exchange({ method: "POST", path: configMaps, headers, body }, new AbortController().signal);
+  expect([reply.status, faults]).toEqual([status, []]);
+});
+
 test("objects and labels may be named like methods", async () => {
   const { post, get, call } = makeApi();
   for (const name of ["constructor", "tostring", "hasownproperty"]) {

@@ -2,6 +2,7 @@
 import { parse as parseYaml } from "yaml";
 import type { HttpRequest } from "../../runtime/runtime.ts";
 import { type ApiObject, faultIn, isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { protobufType, readProtobuf } from "./protobuf.ts";
 import { findResource, groupVersionOf, type Resource } from "./resources.ts";
 import { badRequest, unknownPath, unsupportedMediaType } from "./status.ts";
 
@@ -100,9 +101,10 @@ const bodyTypes = ["application/json", "application/yaml"];
 
 /** The body of a create, an update or a delete. `undefined` when there is none. */
 export function bodyObject(request: HttpRequest): JsonObject | undefined {
+  const type = mediaTypeOf(request);
+  if (type === protobufType && request.body instanceof Uint8Array) return readProtobuf(request.body);
   const text = textOf(request);
   if (text === "") return undefined;
-  const type = mediaTypeOf(request);
   // Without a type the real server takes it for JSON; so do curl's users who forget the header.
   const known = type === "" || type === "application/x-www-form-urlencoded" || bodyTypes.includes(type);
   if (!known) throw unsupportedMediaType(type, bodyTypes);
