@@ -52,18 +52,17 @@ function groupLines(group: readonly NodeExplanation[]): string[] {
   const names = listNames(group.map(({ node }) => node));
   const contended = first.contended ? ", on volumes or capacity that other Pods hold" : "";
   const verdict = first.fits ? `fits, score ${first.score}${contended}` : `refused: ${first.reason ?? ""}`;
-  return [`${names}: ${verdict}`, ...(first.claims ?? []).flatMap(claimLines)];
+  return [`${names}: ${verdict}`, ...(first.claims ?? []).flatMap(claimLines).map((line) => `  ${line}`)];
 }
 
-function claimLines(explained: ClaimExplanation): string[] {
-  if ("volume" in explained) return [`  ${explained.claim}: volume ${explained.volume}`];
-  if ("provision" in explained) return [`  ${explained.claim}: to be provisioned, class ${explained.provision}`];
-  if ("bound" in explained) return [`  ${explained.claim}: bound to ${explained.bound}`];
-  if (explained.refused.length === 0) return [`  ${explained.claim}: no volume of its class reaches the node`];
-  return [
-    `  ${explained.claim}: nothing suits`,
-    ...explained.refused.map(({ volume, why }) => `    ${volume}: ${why}`),
-  ];
+/** How one claim is served, or each volume that is not for it. Not empty. */
+export function claimLines(explained: ClaimExplanation): string[] {
+  const { claim } = explained;
+  if ("volume" in explained) return [`${claim}: volume ${explained.volume}`];
+  if ("provision" in explained) return [`${claim}: to be provisioned, class ${explained.provision}`];
+  if ("bound" in explained) return [`${claim}: bound to ${explained.bound}`];
+  if (explained.refused.length === 0) return [`${claim}: no volume of its class reaches the node`];
+  return explained.refused.map(({ volume, why }) => `${claim}: ${volume}: ${why}`);
 }
 
 function listNames(names: readonly NodeName[]): string {

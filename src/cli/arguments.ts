@@ -1,0 +1,42 @@
+/** How commands read their options and report what is wrong with them. */
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { nearestName } from "../config/near-name.ts";
+import type { CommandIo } from "./io.ts";
+
+/** The exit code for what the caller has to put right. */
+export const exitMisuse = 2;
+
+/** Used wrongly, or on input that cannot be read, in one line that says what to do. */
+export class Misuse extends Error {}
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O; allowPositionals: false }>>["values"];
+
+/** @throws Misuse naming the option */
+export function parseOptions<const O extends Options>(argv: readonly string[], options: O): Values<O> {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: false, strict: true }).values;
+  } catch (error) {
+    throw new Misuse(sayWhy(error as Error & { code?: string }, argv, Object.keys(options)));
+  }
+}
+
+function sayWhy(error: Error & { code?: string }, argv: readonly string[], known: readonly string[]): string {
+  if (error.code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+    const wrong = argv.find((word) => word.startsWith("--") && !known.includes(word.slice(2).replace(/=.*/s, "")));
+    const near = wrong && nearestName(wrong.slice(2), known);
+    return `${wrong ?? error.message} is not an option; ${near ? `did you mean "--${near}"?` : 'see "--help"'}`;
+  }
+  return (error.message.split(/\.?\n|\. /)[0] ?? "").trim();
+}
+
+/** Runs a command's body; what it reports as misuse becomes one line on stderr. */
+export async function runCommand(name: string, io: CommandIo, body: () => Promise<number>): Promise<number> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
+    io.stderr.write(`berth ${name}: ${error.message.replaceAll("\n", " ")}\n`);
+    return exitMisuse;
+  }
+}

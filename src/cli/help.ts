@@ -1,0 +1,20 @@
+/** `berth --help`, and what is said to a command that does not exist. */
+import { nearestName } from "../config/near-name.ts";
+
+/** @param summaries  one line a command, by its name */
+export function helpText(summaries: ReadonlyMap<string, string>): string {
+  const lines = Array.from(summaries, ([name, summary]) => `  ${name.padEnd(10)}${summary}`);
+  return `Berth answers kube-scheduler which nodes can hold a Pod's volumes, and binds them.
+
+Usage: berth COMMAND [OPTION]...
+
+${lines.join("\n")}
+
+"berth COMMAND --help" tells more of each.
+`;
+}
+
+export function unknownCommand(name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  return `there is no command "${name}"; ${near ? `did you mean "${near}"?` : 'see "berth --help"'}`;
+}

@@ -1,0 +1,140 @@
+/** `berth simulate`: which nodes could hold a Pod's volumes, from files and offline. The same input gives the same bytes. */
+import { translate } from "../apis/kubernetes.ts";
+import { explainPod } from "../scheduling/explain.ts";
+import { filterNodes } from "../scheduling/filter.ts";
+import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
+import type { Kind, Kinds, Pod } from "../scheduling/objects.ts";
+import type { Explanation } from "../scheduling/plan.ts";
+import { ClusterState } from "../scheduling/state.ts";
+import { claimLines } from "../server/explain-text.ts";
+import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import type { Command, CommandIo } from "./io.ts";
+import { type Manifest, readManifests } from "./manifests.ts";
+import { printTable } from "./table.ts";
+
+const help = `Usage: berth simulate -f FILE... --pod NAMESPACE/NAME [--node NAME]... [-o table|json]
+
+Says on which nodes the Pod's volumes fit, and why not on the others, from files that
+"kubectl get nodes,pv,pvc,sc,csidrivers,csinodes,csistoragecapacities,pods -A -o yaml" wrote. Needs no cluster.
+
+  -f, --file FILE        a YAML or JSON file, or a directory of them; may be repeated
+      --pod NS/NAME      the Pod; it must be in one of the files
+      --node NAME        only this node; may be repeated
+  -o, --output FORMAT    "table" (default) or "json"
+
+Exits with 0 when at least one node fits, 1 when none does, 2 when the input cannot be used.
+`;
+
+export const simulateCommand: Command = (argv, io) =>
+  runCommand("simulate", io, async () => {
+    const options = parseOptions(argv, {
+      file: { type: "string", short: "f", multiple: true },
+      pod: { type: "string" },
+      node: { type: "string", multiple: true },
+      output: { type: "string", short: "o" },
+      help: { type: "boolean", short: "h" },
+    });
+    if (options.help) {
+      io.stdout.write(help);
+      return 0;
+    }
+    const { output = "table" } = options;
+    if (!options.file) throw new Misuse('name at least one file with "-f"; see "berth simulate --help"');
+    if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+    const key = readPodKey(options.pod);
+
+    const state = new ClusterState({ clock: () => 0 });
+    const warnings = load(state, readManifests(options.file));
+    const pod = findPod(state, key);
+    const nodes = options.node && [...new Set(options.node)].sort().map(nodeName);
+    refuseFaults(state, pod, nodes);
+    warn(io, warnings);
+
+    const explanation = explainPod(state, pod, nodes);
+    io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
+    return explanation.schedulable ? 0 : 1;
+  });
+
+function readPodKey(written: string | undefined): PodKey {
+  const [namespace, name, more] = written?.split("/") ?? [];
+  if (namespace && name && more === undefined) return podKey(namespace, name);
+  throw new Misuse(`${written === undefined ? "name" : `--pod ${written}: name`} the Pod as "--pod NAMESPACE/NAME"`);
+}
+
+const kindOf: ReadonlyMap<string, { readonly kind: Kind; readonly namespaced: boolean }> = new Map([
+  ["Node", { kind: "node", namespaced: false }],
+  ["PersistentVolume", { kind: "volume", namespaced: false }],
+  ["PersistentVolumeClaim", { kind: "claim", namespaced: true }],
+  ["StorageClass", { kind: "class", namespaced: false }],
+  ["CSIDriver", { kind: "driver", namespaced: false }],
+  ["CSINode", { kind: "csiNode", namespaced: false }],
+  ["CSIStorageCapacity", { kind: "capacity", namespaced: true }],
+  ["Pod", { kind: "pod", namespaced: true }],
+]);
+
+/** Fills the state; answers a warning for each object that could not be read. Other kinds are passed over. */
+function load(state: ClusterState, manifests: readonly Manifest[]): string[] {
+  const warnings: string[] = [];
+  for (const { object, where } of manifests) {
+    const known = kindOf.get(String(object["kind"]));
+    if (!known) continue;
+    const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
+    const { name } = metadata;
+    if (typeof name !== "string" || name === "") throw new Misuse(`${where}: ${object["kind"]} without metadata.name`);
+    // What the API server would fill in for an object that was never created.
+    const namespace = known.namespaced ? String(metadata["namespace"] ?? "default") : undefined;
+    const key = namespace === undefined ? name : `${namespace}/${name}`;
+    const uid = metadata["uid"] ?? `${known.kind}/${key}`;
+    const filled = { resourceVersion: "0", ...metadata, uid, ...(namespace !== undefined && { namespace }) };
+    const translated = translate(known.kind, { ...object, metadata: filled });
+    if ("problem" in translated) {
+      const problem = `${translated.field}: ${translated.problem}`;
+      state.setAside(known.kind, key, problem);
+      warnings.push(`${where}: ${object["kind"]} ${key} cannot be read: ${problem}`);
+    } else state.set(known.kind, key, translated as Kinds[Kind]);
+  }
+  return warnings;
+}
+
+function findPod(state: ClusterState, key: PodKey): Pod {
+  const pod = state.get("pod", key);
+  if (pod) return pod;
+  const problem = state.problem("pod", key);
+  if (problem !== undefined) throw new Misuse(`Pod ${key} cannot be read: ${problem}`);
+  throw new Misuse(`Pod ${key} is in none of the files; add "kubectl get pod -n NAMESPACE NAME -o yaml"`);
+}
+
+/** @throws Misuse where the answer would depend on an object that could not be read */
+function refuseFaults(state: ClusterState, pod: Pod, nodes: readonly NodeName[] | undefined): void {
+  const verdict = filterNodes(state, pod, nodes ?? []);
+  if (verdict.kind === "fault") {
+    throw new Misuse(
+      `${verdict.object.kind} ${verdict.object.key}, which the Pod needs, cannot be read: ${verdict.problem}`,
+    );
+  }
+  for (const node of nodes ?? []) {
+    const problem = state.problem("node", node);
+    if (problem !== undefined) throw new Misuse(`node ${node} cannot be read: ${problem}`);
+  }
+}
+
+function warn(io: CommandIo, warnings: readonly string[]): void {
+  for (const warning of warnings) io.stderr.write(`berth simulate: warning: ${warning}\n`);
+}
+
+function printed(explanation: Explanation): string {
+  const { pod, reason, nodes, suggestion } = explanation;
+  const rows = nodes.flatMap(({ node, fits, contended, score, reason: why, claims = [] }) => {
+    const verdict = fits ? (contended ? "contended" : "yes") : "no";
+    const first = fits ? [node, verdict, String(score)] : [node, verdict, "-"];
+    const details = [...(why === undefined || reason !== undefined ? [] : [why]), ...claims.flatMap(claimLines)];
+    return [[...first, details[0] ?? ""], ...details.slice(1).map((detail) => ["", "", "", detail])];
+  });
+  const fitting = nodes.filter(({ fits }) => fits).length;
+  return [
+    printTable(["NODE", "FITS", "SCORE", "DETAIL"], rows),
+    `\nPod ${pod}: ${fitting} of ${nodes.length} nodes fit\n`,
+    ...(reason === undefined ? [] : [`On every node: ${reason}\n`]),
+    ...(suggestion === undefined ? [] : [`Would help: ${suggestion}\n`]),
+  ].join("");
+}

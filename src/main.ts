@@ -1,0 +1,81 @@
+#!/usr/bin/env node
+/** The command line: `berth COMMAND`. Hands the real process to one command, which is loaded only then. */
+import type { Command, CommandIo } from "./cli/io.ts";
+
+/** Each is `src/cli/NAME.ts` and exports `NAMECommand`. */
+const summaries: ReadonlyMap<string, string> = new Map([
+  ["serve", "answer kube-scheduler for a cluster"],
+  ["sandbox", "run a whole cluster in this process, with nothing installed"],
+  ["simulate", "say where a Pod's volumes would fit, from files and offline"],
+  ["demo", "show in a minute what Berth does"],
+  ["version", "print the version"],
+]);
+const nodeMajorMin = 24;
+/** How long what is left open may keep the process after its command is done. */
+const lingerMs = 1_000;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name = "--help", ...rest] = argv;
+  if (Number.parseInt(process.versions.node, 10) < nodeMajorMin) {
+    return fail(`Node ${process.versions.node} is too old: run Berth with Node ${nodeMajorMin} or newer`);
+  }
+  if (name === "--help" || name === "-h" || name === "help") {
+    const { helpText } = await import("./cli/help.ts");
+    process.stdout.write(helpText(summaries));
+    return 0;
+  }
+  const wanted = name === "--version" ? "version" : name;
+  if (!summaries.has(wanted)) {
+    const { unknownCommand } = await import("./cli/help.ts");
+    return fail(unknownCommand(wanted, [...summaries.keys()]));
+  }
+  const command = await load(wanted);
+  if (!command) return fail(`the command "${wanted}" is not part of this build`);
+  return command(rest, await realIo());
+}
+
+async function load(name: string): Promise<Command | undefined> {
+  try {
+    const module = (await import(`./cli/${name}.ts`)) as Readonly<Record<string, Command | undefined>>;
+    return module[`${name}Command`];
+  } catch (error) {
+    const { code, url } = error as { code?: string; url?: string };
+    if (code === "ERR_MODULE_NOT_FOUND" && url?.endsWith(`/cli/${name}.ts`)) return undefined;
+    throw error;
+  }
+}
+
+async function realIo(): Promise<CommandIo> {
+  const { nodeRuntime } = await import("./runtime/node-runtime.ts");
+  const { stdout, stderr, env } = process;
+  return { stdout, stderr, env, runtime: nodeRuntime, signal: stopSignal() };
+}
+
+/** Aborts at the first SIGINT or SIGTERM; the second one ends the process where it stands. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(name === "SIGINT" ? 130 : 143);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+function fail(problem: string): number {
+  process.stderr.write(`berth: ${problem}\n`);
+  return 2;
+}
+
+// Whoever reads our output may stop reading, as `head` does.
+process.stdout.on("error", () => process.exit(0));
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.exitCode = 70;
+  process.stderr.write(`berth: a fault of Berth itself: ${text}\n`);
+}
+setTimeout(() => process.exit(), lingerMs).unref();
