@@ -1,6 +1,6 @@
 /** A Kubernetes API server in memory: the sandbox's cluster, the simulation's world, the tests' counterpart. */
 import type { Exchange, HttpReply, HttpRequest, Milliseconds, Runtime } from "../runtime/runtime.ts";
-import { finishNamespace, type PodTermination } from "./api/deletion.ts";
+import type { PodTermination } from "./api/deletion.ts";
 import { discover } from "./api/discovery.ts";
 import { read } from "./api/read.ts";
 import { splitPath, targetOf } from "./api/request.ts";
@@ -116,9 +116,7 @@ export class ApiServer {
       protects: this.#protects,
       terminatePod: this.#terminatePod,
     };
-    const reply = handleWrite(context, write);
-    if (write.target.namespace !== "") finishNamespace(context, write.target.namespace);
-    return reply;
+    return handleWrite(context, write);
   }
 
   /** What is in every cluster before anybody has written to it. */

@@ -57,6 +57,19 @@ const hostile: Record<
     headers: merge,
     status: 400,
   },
+  "a subresource that cannot be read": { method: "GET", path: `${configMaps}/there/log`, status: 404 },
+  "a write in no namespace": { path: "/api/v1/configmaps", body: `{${metadata}}`, status: 405 },
+  "an answer that could not be given": {
+    body: `{${metadata}}`,
+    headers: { ...json, accept: "application/vnd.kubernetes.protobuf" },
+    status: 406,
+  },
+  "a grace that is no number": { method: "DELETE", path: `${configMaps}/there?gracePeriodSeconds=abc`, status: 400 },
+  "a token for a version of the future": {
+    method: "GET",
+    path: `${configMaps}?continue=${Buffer.from('{"v":"meta.k8s.io/v1","rv":999,"start":"a"}').toString("base64url")}`,
+    status: 400,
+  },
   "a limit beyond all numbers": { method: "GET", path: `${configMaps}?limit=99999999999999999999`, status: 400 },
 };
 
@@ -95,6 +108,14 @@ test.for(Object.entries(protobuf))("protobuf %s is refused", async ([, { body, s
   const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
   const reply = await api.exchange({ method: "POST", path: configMaps, headers, body }, new AbortController().signal);
   expect([reply.status, faults]).toEqual([status, []]);
+});
+
+test("patches do not grow an object beyond what a request could hold", async () => {
+  const { patch, post, get } = makeApi();
+  await post(configMaps, makeMap("a", { a: "x".repeat(1024 * 1024) }));
+  const copies = ["b", "c", "d"].map((key) => ({ op: "copy", from: "/data/a", path: `/data/${key}` }));
+  expect((await patch(`${configMaps}/a`, "json-patch+json", copies)).status).toBe(413);
+  expect(Object.keys((await get(`${configMaps}/a`)).body.data)).toEqual(["a"]);
 });
 
 test("objects and labels may be named like methods", async () => {

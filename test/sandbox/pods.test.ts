@@ -126,3 +126,21 @@ test("priority comes from the class, else from the global default, else it is 0"
   expect(await priorityOf("b")).toBe(10);
   expect(await priorityOf("c", { priorityClassName: "system-node-critical" })).toBe(2_000_001_000);
 });
+
+test("a namespace waits for its running pods", async () => {
+  const { post, call, get, runtime } = makeApi();
+  await post("/api/v1/namespaces", { metadata: { name: "n" } });
+  await post("/api/v1/namespaces/n/pods", makePod("p", { spec: { nodeName: "n1" } }));
+  await call("DELETE", "/api/v1/namespaces/n");
+  expect((await get("/api/v1/namespaces/n")).body.status.phase).toBe("Terminating");
+  await runtime.advance(2_000);
+  expect((await get("/api/v1/namespaces/n")).status).toBe(404);
+});
+
+test("a pod can be replaced by one that does not say what was filled in", async () => {
+  const { post, call } = makeApi();
+  await post("/apis/scheduling.k8s.io/v1/priorityclasses", { metadata: { name: "high" }, value: 7 });
+  await post(pods, makePod("p", { spec: { priorityClassName: "high" } }));
+  const next = makePod("p", { labels: { a: "b" }, spec: { priorityClassName: "high" } });
+  expect(await call("PUT", `${pods}/p`, next)).toMatchObject({ status: 200, body: { spec: { priority: 7 } } });
+});

@@ -1,6 +1,6 @@
 /** What admission plugins of the real server put on new objects: classes, priorities, protection. */
 import { compareText } from "../../scheduling/names.ts";
-import { type ApiObject, at, isObject, numberAt, textAt } from "./json.ts";
+import { type ApiObject, at, isObject, numberAt, setDefault, textAt } from "./json.ts";
 import { getResource, type Resource } from "./resources.ts";
 import { forbidden } from "./status.ts";
 import { parseVersion, type Store } from "./store.ts";
@@ -13,6 +13,15 @@ export function admit(object: ApiObject, resource: Resource, o: { store: Store; 
   }
   if (resource.plural === "persistentvolumeclaims") setDefaultClass(object, o.store);
   if (resource.plural === "pods") setPriority(object, o.store);
+}
+
+/** Priority again: a client that replaces a pod need not know what was filled in. */
+export function admitUpdate(next: ApiObject, before: ApiObject, resource: Resource): void {
+  if (resource.plural !== "pods" || !isObject(next.spec)) return;
+  for (const field of ["priority", "preemptionPolicy"]) {
+    const value = at(before.spec, field);
+    if (value !== undefined) setDefault(next.spec, field, value);
+  }
 }
 
 const defaultClassAnnotation = "storageclass.kubernetes.io/is-default-class";

@@ -10,6 +10,8 @@ export interface Version {
   readonly uid: string;
   readonly resourceVersion: number;
   readonly bytes: Uint8Array;
+  /** Whether it has a deletionTimestamp. */
+  readonly isDeleting: boolean;
   readonly labels: Readonly<Record<string, string>> | undefined;
   /** Values of the resource's selectable fields, in the order of its table row. */
   readonly fields: readonly string[];
@@ -37,11 +39,12 @@ const unchanged = Symbol("unchanged");
  */
 export class Collection {
   readonly #live = new Map<string, Version>();
-  readonly #listeners = new Set<(sequence: number) => void>();
+  readonly #listeners = new Set<() => void>();
   readonly #historyMax: number;
   #keys: string[] = [];
   #addedKeys: string[] = [];
   readonly #removedKeys = new Set<string>();
+  readonly #counts = new Map<string, number>();
   #log: Change[] = [];
   /** Sequence number of `#log[0]`: how many changes have been forgotten. */
   #forgotten = 0;
@@ -56,16 +59,20 @@ export class Collection {
     return this.#live.get(key);
   }
 
-  get size(): number {
-    return this.#live.size;
-  }
-
   values(): Iterable<Version> {
     return this.#live.values();
   }
 
+  /** How many objects are in that namespace. */
+  countIn(namespace: string): number {
+    return this.#counts.get(namespace) ?? 0;
+  }
+
   apply(change: Change): void {
-    const { key } = change.version;
+    const { key, namespace } = change.version;
+    if (change.type !== "MODIFIED") {
+      this.#counts.set(namespace, this.countIn(namespace) + (change.type === "ADDED" ? 1 : -1));
+    }
     if (change.type === "DELETED") {
       this.#live.delete(key);
       this.#removedKeys.add(key);
@@ -77,8 +84,7 @@ export class Collection {
     // In large steps, so that a full log does not copy itself at every write.
     if (this.#log.length > this.#historyMax + (this.#historyMax >> 2))
       this.#forget(this.#log.length - this.#historyMax);
-    const sequence = this.endSequence - 1;
-    for (const listener of this.#listeners) listener(sequence);
+    for (const listener of this.#listeners) listener();
   }
 
   /** Forgets all history, as a compaction would: whoever is not up to date must list again. */
@@ -94,8 +100,8 @@ export class Collection {
     this.#log = this.#log.slice(count);
   }
 
-  /** Calls `listener` with the sequence number of each change to come. Returns the function that ends this. */
-  listen(listener: (sequence: number) => void): () => void {
+  /** Calls `listener` at each change to come. Returns the function that ends this. */
+  listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

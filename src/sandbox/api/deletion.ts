@@ -1,8 +1,9 @@
 /** Deleting: preconditions, finalizers, a pod's grace, a namespace with all that is in it. */
 import type { Version } from "./collection.ts";
-import { type ApiObject, at, isObject, type JsonObject, numberAt, textAt } from "./json.ts";
-import { flag, type Target } from "./request.ts";
-import { getResource, type Resource, resources } from "./resources.ts";
+import { type ApiObject, isObject, type JsonObject, listAt, numberAt, textAt } from "./json.ts";
+import { contentsOf, finishNamespace, removeForGood } from "./namespaces.ts";
+import { type Target, wholeNumber } from "./request.ts";
+import { getResource, type Resource } from "./resources.ts";
 import { conflict, forbidden, notFound } from "./status.ts";
 import { parseVersion } from "./store.ts";
 import { storedAs, timestamp, type WriteContext } from "./write.ts";
@@ -25,13 +26,11 @@ export interface DeleteOptions {
 }
 
 export function readDeleteOptions(body: JsonObject | undefined, query: URLSearchParams): DeleteOptions {
-  const asked = query.get("gracePeriodSeconds");
   return {
     uid: textAt(body, "preconditions", "uid"),
     resourceVersion: textAt(body, "preconditions", "resourceVersion"),
-    graceSeconds:
-      numberAt(body, "gracePeriodSeconds") ?? (asked === null ? undefined : Math.max(0, Number(asked) || 0)),
-    dryRun: flag(query, "dryRun") || at(body, "dryRun", "0") !== undefined || Array.isArray(at(body, "dryRun")),
+    graceSeconds: numberAt(body, "gracePeriodSeconds") ?? wholeNumber(query, "gracePeriodSeconds"),
+    dryRun: query.has("dryRun") || listAt(body, "dryRun").length > 0,
   };
 }
 
@@ -69,7 +68,7 @@ function removeOne(context: DeleteContext, resource: Resource, current: Version,
   const grace = resource.plural === "pods" ? podGrace(object, asked) : 0;
   const { metadata } = object;
   const held = (metadata.finalizers ?? []).length > 0;
-  if (grace === 0 && !held) return { version: finish(context, resource, object), isGone: true };
+  if (grace === 0 && !held) return { version: removeForGood(context.store, resource, object), isGone: true };
   if (metadata.deletionTimestamp !== undefined && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) {
     return { version: current, isGone: false };
   }
@@ -99,10 +98,6 @@ function finishPod(context: DeleteContext, { namespace, name, uid }: Version): v
   if (current?.uid === uid) removeOne(context, pods, current, 0);
 }
 
-function finish({ store }: DeleteContext, resource: Resource, object: ApiObject): Version {
-  return store.remove(resource, object);
-}
-
 const kept = ["default", "kube-system"];
 
 function removeNamespace(context: DeleteContext, current: Version): Deleted {
@@ -110,33 +105,13 @@ function removeNamespace(context: DeleteContext, current: Version): Deleted {
   if (kept.includes(current.name)) throw forbidden(namespaces, current.name, "this namespace may not be deleted");
   const { store, runtime } = context;
   const namespace = parseVersion(current);
-  if (!namespace.metadata.deletionTimestamp) {
+  if (!current.isDeleting) {
     namespace.metadata.deletionTimestamp = timestamp(runtime.wallTime());
     namespace.status = { ...(isObject(namespace.status) ? namespace.status : {}), phase: "Terminating" };
     store.write(namespaces, namespace);
   }
-  for (const { resource, version } of contentsOf(context, current.name))
-    removeOne(context, resource, version, undefined);
-  finishNamespace(context, current.name);
+  for (const { resource, version } of contentsOf(store, current.name)) removeOne(context, resource, version, undefined);
+  finishNamespace(store, current.name);
   const left = store.findNamespace(current.name);
   return { version: left ?? current, isGone: left === undefined };
-}
-
-function contentsOf({ store }: WriteContext, namespace: string): { resource: Resource; version: Version }[] {
-  const owned = resources.filter((resource) => resource.namespaced && storedAs(resource) === resource);
-  return owned.flatMap((resource) => {
-    const query = { prefix: `${namespace}/`, after: "", resourceVersion: store.resourceVersion, limit: Infinity };
-    const page = store.collection(resource).page({ ...query, matches: () => true });
-    return (page?.versions ?? []).map((version) => ({ resource, version }));
-  });
-}
-
-/** Removes a namespace that is going away once nothing is left in it. Called after every removal. */
-export function finishNamespace(context: WriteContext, name: string): void {
-  const { store } = context;
-  const current = store.findNamespace(name);
-  if (!current) return;
-  const namespace = parseVersion(current);
-  if (!namespace.metadata.deletionTimestamp || contentsOf(context, name).length > 0) return;
-  store.remove(getResource("namespaces"), namespace);
 }

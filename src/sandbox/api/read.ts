@@ -4,7 +4,7 @@ import type { Page } from "./collection.ts";
 import { type Form, formOf, type ListMeta, makeEncoder } from "./encode.ts";
 import { flag, type Target, wholeNumber } from "./request.ts";
 import { compileSelectors, type Matches } from "./selectors.ts";
-import { badRequest, bytesReply, expired, invalid, notFound, resourceVersionTooLarge } from "./status.ts";
+import { badRequest, bytesReply, expired, invalid, notFound, resourceVersionTooLarge, unknownPath } from "./status.ts";
 import type { Store } from "./store.ts";
 import { Watch } from "./watch.ts";
 
@@ -38,7 +38,8 @@ function encoderFor({ runtime }: ReadContext, { target, query }: Read, form: For
 }
 
 function getOne(context: ReadContext, request: Read, form: Form): HttpReply {
-  const { resource, namespace, name } = request.target;
+  const { resource, namespace, name, subresource } = request.target;
+  if (subresource !== "" && !(subresource === "status" && resource.status)) throw unknownPath();
   const version = context.store.find(resource, namespace, name);
   if (!version) throw notFound(resource, name);
   return bytesReply(200, encoderFor(context, request, form).object(version));
@@ -74,7 +75,11 @@ function decodeContinue(token: string): Continue {
   } catch {
     // Falls through: whatever it was, it was not ours.
   }
-  throw badRequest("continue key is not valid: encoded key is not a continue token of this server");
+  throw invalidContinue();
+}
+
+function invalidContinue() {
+  return badRequest("continue key is not valid: it is not a continue token of this server");
 }
 
 function exactVersion(query: URLSearchParams): number | undefined {
@@ -104,6 +109,7 @@ function list(context: ReadContext, request: Read, form: Form): HttpReply {
   if (asked > store.resourceVersion) throw resourceVersionTooLarge(asked, store.resourceVersion);
 
   const start = token === "" ? { version: exactVersion(query) ?? -1, after: "" } : decodeContinue(token);
+  if (start.version > store.resourceVersion) throw invalidContinue();
   const version = start.version < 0 ? store.resourceVersion : start.version;
   const page = store.collection(target.resource).page({
     prefix: prefixOf(target),

@@ -37,7 +37,7 @@ import {
   checkWorkload,
 } from "./validation.ts";
 
-export type NameRule = "subdomain" | "label" | "any";
+export type NameRule = "subdomain" | "label";
 
 /** A field that clients may select by: where its value is, and what an object without it counts as. */
 export interface SelectableField {

@@ -2,6 +2,7 @@
 import { Collection, type Version } from "./collection.ts";
 import { type ApiObject, at } from "./json.ts";
 import { collectionOf, getResource, type Resource, resources } from "./resources.ts";
+import { tooLarge } from "./status.ts";
 
 export class Store {
   readonly #collections: ReadonlyMap<string, Collection>;
@@ -32,21 +33,24 @@ export class Store {
 
   /** Writes a new version of `object` and puts its resourceVersion on it. The object must not be touched afterwards. */
   write(resource: Resource, object: ApiObject): Version {
-    const collection = this.collection(resource);
-    const previous = collection.get(keyOfObject(resource, object));
-    object.metadata.resourceVersion = String(++this.#resourceVersion);
-    const version = toVersion(resource, object, this.#resourceVersion);
-    collection.apply({ type: previous ? "MODIFIED" : "ADDED", version, previous });
-    return version;
+    return this.#commit(resource, object, false);
   }
 
   /** Removes the object; its last state is `object`, under the version of the deletion. */
   remove(resource: Resource, object: ApiObject): Version {
+    return this.#commit(resource, object, true);
+  }
+
+  #commit(resource: Resource, object: ApiObject, isRemoval: boolean): Version {
     const collection = this.collection(resource);
     const previous = collection.get(keyOfObject(resource, object));
-    object.metadata.resourceVersion = String(++this.#resourceVersion);
-    const version = toVersion(resource, object, this.#resourceVersion);
-    collection.apply({ type: "DELETED", version, previous });
+    const resourceVersion = this.#resourceVersion + 1;
+    object.metadata.resourceVersion = String(resourceVersion);
+    const version = toVersion(resource, object, resourceVersion);
+    // Only now that nothing can throw any more: a refused write must not use up a version.
+    this.#resourceVersion = resourceVersion;
+    const type = isRemoval ? "DELETED" : previous ? "MODIFIED" : "ADDED";
+    collection.apply({ type, version, previous });
     return version;
   }
 
@@ -68,6 +72,8 @@ function keyOfObject(resource: Resource, { metadata }: ApiObject): string {
   return keyOf(resource, metadata.namespace ?? "", metadata.name);
 }
 
+/** As the limit of a request: patches must not grow an object beyond what could be sent. */
+const objectBytesMax = 3 * 1024 * 1024;
 const decoder = new TextDecoder();
 
 export function parseVersion({ bytes }: Version): ApiObject {
@@ -81,8 +87,11 @@ function toVersion(resource: Resource, object: ApiObject, resourceVersion: numbe
     const value = at(object, ...path);
     fields.push(value === undefined || value === null ? empty : String(value));
   }
+  const bytes = toBytes(object);
+  if (bytes.length > objectBytesMax) throw tooLarge(objectBytesMax);
   const key = keyOfObject(resource, object);
-  return { key, namespace, name, uid, resourceVersion, bytes: toBytes(object), labels, fields };
+  const isDeleting = object.metadata.deletionTimestamp !== undefined;
+  return { key, namespace, name, uid, resourceVersion, bytes, isDeleting, labels, fields };
 }
 
 /** Kind, apiVersion and metadata first, always: lists cut the first two off (`withoutKind`), as the real server's do. */

@@ -51,7 +51,7 @@ export function isLabelValue(text: string): boolean {
 }
 
 /** Name, labels, annotations, finalizers: the rules of every kind. */
-export function checkMetadata({ metadata }: ApiObject, nameRule: "subdomain" | "label" | "any"): FieldError[] {
+export function checkMetadata({ metadata }: ApiObject, nameRule: "subdomain" | "label"): FieldError[] {
   const errors: FieldError[] = [];
   const { name, labels = {}, annotations = {}, finalizers = [] } = metadata;
   if (name === "") errors.push(required("metadata.name", "name or generateName is required"));

@@ -40,12 +40,13 @@ const starts = new Map(
  *                 └─────┘
  */
 export class Watch implements AsyncIterableIterator<Uint8Array> {
-  readonly #options: WatchOptions;
+  readonly #options: Omit<WatchOptions, "initial">;
   readonly #timers = new Map<"timeout" | "bookmark", Timer>();
   readonly #unlisten: () => void;
   readonly #signal: AbortSignal;
   readonly #onEnd: (watch: Watch) => void;
   readonly #end = (): void => this.close();
+  #initial: readonly Version[];
   #initialSent = 0;
   #initialMarked: boolean;
   #sequence: number;
@@ -56,9 +57,11 @@ export class Watch implements AsyncIterableIterator<Uint8Array> {
 
   constructor(options: WatchOptions, signal: AbortSignal, onEnd: (watch: Watch) => void) {
     const { collection, runtime, sequence } = options;
-    this.#options = options;
+    const { initial, ...rest } = options;
+    this.#options = rest;
     this.#signal = signal;
     this.#onEnd = onEnd;
+    this.#initial = initial;
     this.#initialMarked = !options.marksInitialEnd;
     this.#sequence = sequence ?? collection.endSequence;
     if (sequence === undefined) this.#failure = tooOld(options.resourceVersion, options.currentVersion());
@@ -103,16 +106,15 @@ export class Watch implements AsyncIterableIterator<Uint8Array> {
 
   /** The next line, if there is one to send now. */
   #take(): Uint8Array | undefined {
-    const { initial, encoder, collection, resourceVersion } = this.#options;
+    const { encoder, collection, resourceVersion } = this.#options;
     if (this.#failure) {
       this.close();
       return lineOf("ERROR", this.#failure.status);
     }
-    const first = initial[this.#initialSent];
-    if (first) {
-      this.#initialSent++;
-      return line("ADDED", encoder.object(first));
-    }
+    const first = this.#initial[this.#initialSent++];
+    if (first) return line("ADDED", encoder.object(first));
+    // Let go: a long watch must not keep alive what has been overwritten since.
+    this.#initial = [];
     if (!this.#initialMarked) {
       this.#initialMarked = true;
       const annotations = { "k8s.io/initial-events-end": "true" };

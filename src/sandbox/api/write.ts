@@ -1,11 +1,12 @@
 /** Creating and changing objects: what the server itself puts on them, the preconditions, and what may not change. */
 import type { Runtime } from "../../runtime/runtime.ts";
-import { admit } from "./admission.ts";
+import { admit, admitUpdate } from "./admission.ts";
 import type { Version } from "./collection.ts";
 import { eventToCore } from "./events.ts";
 import { type ApiObject, equalJson, type JsonObject, type JsonValue } from "./json.ts";
+import { removeForGood } from "./namespaces.ts";
 import { readObject, type Target } from "./request.ts";
-import { getResource, type NameRule, type Resource } from "./resources.ts";
+import { getResource, type Resource } from "./resources.ts";
 import { alreadyExists, badRequest, conflict, forbidden, invalid, modified, notFound } from "./status.ts";
 import { parseVersion, type Store } from "./store.ts";
 import { checkMetadata } from "./validation.ts";
@@ -49,6 +50,9 @@ export function create(context: WriteContext, target: Target, value: JsonObject,
   const { metadata } = object;
   settleNamespace(object, target, store);
   if (metadata.resourceVersion) throw badRequest("resourceVersion should not be set on objects to be created");
+  if (target.name !== "" && metadata.name !== target.name) {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${target.name})`);
+  }
   if (metadata.name === "" && metadata.generateName) metadata.name = generateName(metadata.generateName, runtime);
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
@@ -62,16 +66,9 @@ export function create(context: WriteContext, target: Target, value: JsonObject,
 
   resource.fillIn?.(object);
   admit(object, resource, { store, protects });
-  refuseInvalid(object, resource, [
-    ...checkMetadata(object, nameRuleOf(resource)),
-    ...(resource.check?.(object) ?? []),
-  ]);
+  refuseInvalid(object, resource, [...checkMetadata(object, resource.nameRule), ...(resource.check?.(object) ?? [])]);
   if (store.find(resource, metadata.namespace ?? "", metadata.name)) throw alreadyExists(resource, metadata.name);
   return dryRun ? store.draft(resource, object) : store.write(resource, object);
-}
-
-function nameRuleOf(resource: Resource): NameRule {
-  return resource.nameRule;
 }
 
 function openNamespace(namespace: ApiObject): void {
@@ -93,7 +90,7 @@ function settleNamespace({ metadata }: ApiObject, { resource, namespace }: Targe
   if (wanted === "") throw badRequest("an empty namespace may not be set during creation");
   const found = store.findNamespace(wanted);
   if (!found) throw notFound(getResource("namespaces"), wanted);
-  if (parseVersion(found).metadata.deletionTimestamp) {
+  if (found.isDeleting) {
     const why = `unable to create new content in namespace ${wanted} because it is being terminated`;
     throw forbidden(resource, metadata.name, why);
   }
@@ -134,14 +131,15 @@ export function replace({ store }: WriteContext, o: Replacement): Version {
   refuseStale(o, before);
   const next = settle(o, before);
   resource.fillIn?.(next);
-  const errors = [...checkMetadata(next, nameRuleOf(resource)), ...(resource.check?.(next) ?? [])];
+  admitUpdate(next, before, resource);
+  const errors = [...checkMetadata(next, resource.nameRule), ...(resource.check?.(next) ?? [])];
   refuseInvalid(next, resource, [...errors, ...(resource.checkUpdate?.(next, before) ?? [])]);
   refuseNewFinalizers(next, before, resource);
 
   if (equalJson(next, before)) return current;
   if (isChangedSpec(next, before)) next.metadata.generation = (before.metadata.generation ?? 0) + 1;
   if (dryRun) return store.draft(resource, next);
-  return isFinished(next, resource) ? store.remove(resource, next) : store.write(resource, next);
+  return isFinished(next, resource) ? removeForGood(store, resource, next) : store.write(resource, next);
 }
 
 function refuseStale({ resource, current, next }: Replacement, before: ApiObject): void {

@@ -3,7 +3,7 @@ import type { HttpReply, HttpRequest } from "../../runtime/runtime.ts";
 import type { Version } from "./collection.ts";
 import { type DeleteContext, readDeleteOptions, remove } from "./deletion.ts";
 import { formOf, makeEncoder, viewVersion } from "./encode.ts";
-import type { JsonObject } from "./json.ts";
+import { faultIn, type JsonObject } from "./json.ts";
 import { applyPatch, applyType, type Patch, readPatch } from "./patch.ts";
 import { bindPod, evictPod } from "./pods.ts";
 import { bodyObject, type Target } from "./request.ts";
@@ -21,6 +21,10 @@ export interface WriteRequest {
 
 export function handleWrite(context: DeleteContext, write: WriteRequest): HttpReply {
   const { method, target } = write;
+  // Before anything is written: a client that cannot read the answer must not be told so after the fact.
+  formOf(write.request.headers["accept"]);
+  // What lies in namespaces is written in one of them.
+  if (target.resource.namespaced && target.namespace === "") throw methodNotAllowed();
   if (target.subresource === "scale") return handleScale(context, write);
   switch (method) {
     case "POST":
@@ -104,6 +108,8 @@ function handlePatch(context: DeleteContext, write: WriteRequest): HttpReply {
   const current = context.store.find(storedAs(target.resource), target.namespace, target.name);
   if (!current) return createByApply(context, write, patch);
   const patched = applyPatch(viewVersion(current, target.resource) as unknown as JsonObject, patch);
+  const fault = faultIn(patched);
+  if (fault) throw badRequest(`the patched object cannot be kept: ${fault}`);
   return reply(context, write, 200, update(context, target, patched, isDryRun(write)));
 }
 
