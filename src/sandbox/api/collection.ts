@@ -159,7 +159,12 @@ export class Collection {
       const version = before === unchanged ? this.#live.get(key) : before;
       if (version && o.matches(version)) versions.push(version);
     }
-    return { versions, remaining: end - next };
+    // Keys that have come since are in the way of the count: at this version they were not there.
+    let later = 0;
+    for (const [key, version] of then) {
+      if (version === undefined && this.#live.has(key) && isBetween(keys, key, next, end)) later++;
+    }
+    return { versions, remaining: end - next - later };
   }
 
   /** What was different before the change `since`: the earlier versions by key, and the keys that are no longer there. */
@@ -200,6 +205,11 @@ function mergeSorted(a: readonly string[], b: readonly string[]): string[] {
     merged.push(key);
   }
   return merged.concat(b.slice(taken));
+}
+
+function isBetween(keys: readonly string[], key: string, start: number, end: number): boolean {
+  const index = firstAtLeast(keys, key);
+  return index >= start && index < end;
 }
 
 /** The index of the first key that is not before `bound`. */
