@@ -1,0 +1,79 @@
+/**
+ * Reading JSON of unknown shape. A wrong type is a `Fault` that names the field; it is thrown within `apis/` only and becomes a
+ * value at the door (`translate`), so that nothing a peer sends is ever an exception outside.
+ */
+
+export class Fault {
+  readonly field: string;
+  readonly problem: string;
+
+  constructor(field: string, problem: string) {
+    this.field = field;
+    this.problem = problem;
+  }
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** An own property: a field named "constructor" or "__proto__" is data like any other. `null` and absent are the same. */
+export function field(fields: Fields, name: string): unknown {
+  return Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined;
+}
+
+export function object(value: unknown, path: string): Fields {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== "object" || Array.isArray(value)) throw new Fault(path, "not an object");
+  return value as Fields;
+}
+
+export function child(fields: Fields, name: string, path: string): Fields {
+  return object(field(fields, name), path);
+}
+
+/** A child object, or undefined where there is none: an empty one and none at all mean different things. */
+export function present(fields: Fields, name: string, path: string): Fields | undefined {
+  const value = field(fields, name);
+  return value === undefined ? undefined : object(value, path);
+}
+
+/** Absent when unset or empty: the API treats the two alike. */
+export function text(fields: Fields, name: string, path: string): string | undefined {
+  const value = field(fields, name);
+  if (value === undefined || value === "") return undefined;
+  if (typeof value !== "string") throw new Fault(path, "not a string");
+  return value;
+}
+
+export function requiredText(fields: Fields, name: string, path: string): string {
+  const value = text(fields, name, path);
+  if (value === undefined) throw new Fault(path, "missing");
+  return value;
+}
+
+export function list(fields: Fields, name: string, path: string): readonly unknown[] {
+  const value = field(fields, name);
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new Fault(path, "not a list");
+  return value;
+}
+
+export function texts(fields: Fields, name: string, path: string): readonly string[] {
+  return list(fields, name, path).map((value, index) => {
+    if (typeof value !== "string") throw new Fault(`${path}[${index}]`, "not a string");
+    return value;
+  });
+}
+
+export function flag(fields: Fields, name: string, path: string): boolean {
+  const value = field(fields, name);
+  if (value === undefined) return false;
+  if (typeof value !== "boolean") throw new Fault(path, "not true or false");
+  return value;
+}
+
+export function entries(fields: Fields, name: string, path: string): readonly (readonly [string, string])[] {
+  return Object.entries(child(fields, name, path)).map(([key, value]) => {
+    if (typeof value !== "string") throw new Fault(`${path}.${key}`, "not a string");
+    return [key, value] as const;
+  });
+}

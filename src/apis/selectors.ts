@@ -1,0 +1,91 @@
+/** Selectors as the API writes them, compiled. */
+import {
+  type LabelSelector,
+  labelSelector,
+  type NodeSelector,
+  nodeSelector,
+  type Requirement,
+  requirement,
+  type Term,
+} from "../scheduling/selectors.ts";
+import { entries, Fault, type Fields, list, object, requiredText, texts } from "./fields.ts";
+
+/**
+ * A NodeSelector's terms. A term that the API would refuse matches nothing, and the others still count, as upstream has it.
+ *
+ * @see component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go, NewLazyErrorNodeSelector
+ */
+export function readNodeSelector(fields: Fields, path: string): NodeSelector {
+  const terms = list(fields, "nodeSelectorTerms", `${path}.nodeSelectorTerms`);
+  return nodeSelector(terms.map((term, index) => readTerm(term, `${path}.nodeSelectorTerms[${index}]`)));
+}
+
+const matchesNothing: Term = { labels: [], fields: [] };
+
+function readTerm(raw: unknown, path: string): Term {
+  const term = object(raw, path);
+  const labels = readRequirements(term, "matchExpressions", path);
+  const fields = readRequirements(term, "matchFields", path);
+  if (!labels || !fields) return matchesNothing;
+  const fieldsValid = fields.every(({ operator }) => operator === "In" || operator === "NotIn");
+  return fieldsValid ? { labels, fields } : matchesNothing;
+}
+
+/** Undefined when one of them is not valid. */
+function readRequirements(fields: Fields, name: string, path: string): Requirement[] | undefined {
+  const found: Requirement[] = [];
+  for (const [index, raw] of list(fields, name, `${path}.${name}`).entries()) {
+    const where = `${path}.${name}[${index}]`;
+    const one = object(raw, where);
+    const read = requirement(
+      requiredText(one, "key", `${where}.key`),
+      requiredText(one, "operator", `${where}.operator`),
+      texts(one, "values", `${where}.values`),
+    );
+    if (!read) return undefined;
+    found.push(read);
+  }
+  return found;
+}
+
+/** A LabelSelector: matchLabels and matchExpressions together. An invalid one is a fault, as upstream's error. */
+export function readLabelSelector(fields: Fields, path: string): LabelSelector {
+  const requirements: Requirement[] = [];
+  for (const [key, value] of entries(fields, "matchLabels", `${path}.matchLabels`)) {
+    const read = requirement(key, "In", [value]);
+    if (read) requirements.push(read);
+  }
+  for (const [index, raw] of list(fields, "matchExpressions", `${path}.matchExpressions`).entries()) {
+    const where = `${path}.matchExpressions[${index}]`;
+    const one = object(raw, where);
+    const operator = requiredText(one, "operator", `${where}.operator`);
+    const read = requirement(
+      requiredText(one, "key", `${where}.key`),
+      operator,
+      texts(one, "values", `${where}.values`),
+    );
+    if (!read || read.number !== undefined) throw new Fault(`${where}.operator`, `"${operator}" is not valid here`);
+    requirements.push(read);
+  }
+  return labelSelector(requirements);
+}
+
+/** allowedTopologies of a class; absent when empty, which allows every node. A term without expressions matches nothing. */
+export function readTopologies(fields: Fields, path: string): NodeSelector | undefined {
+  const terms = list(fields, "allowedTopologies", path);
+  if (terms.length === 0) return undefined;
+  return nodeSelector(
+    terms.map((raw, index): Term => {
+      const where = `${path}[${index}]`;
+      const expressions = list(object(raw, where), "matchLabelExpressions", `${where}.matchLabelExpressions`);
+      const labels = expressions.map((expression, position) => {
+        const at = `${where}.matchLabelExpressions[${position}]`;
+        const one = object(expression, at);
+        return requirement(requiredText(one, "key", `${at}.key`), "In", texts(one, "values", `${at}.values`));
+      });
+      return labels.some((one) => one === undefined)
+        ? matchesNothing
+        : { labels: labels.filter((one) => one !== undefined), fields: [] };
+    }),
+  );
+}
