@@ -159,9 +159,19 @@ withKubectl(`kubectl creates what it builds itself, and may do all it asks${why}
     "created",
   );
   expect(await kubectl("get", "deploy", "web")).toMatch(/web\s+0\/2/);
-  await kubectl("run", "evicted", "--image=x");
+  await kubectl("create", "poddisruptionbudget", "web", "--selector=app=web", "--min-available=50%");
+  expect(await kubectl("get", "pdb", "web")).toMatch(/web\s+50%\s+N\/A/);
+  await kubectl("create", "service", "clusterip", "web", "--tcp=80:8080");
+  expect(await kubectl("get", "svc", "web")).toMatch(/web\s+ClusterIP\s+<none>\s+<none>\s+80\/TCP/);
   expect(await kubectl("auth", "can-i", "delete", "nodes")).toContain("yes");
   expect(await kubectl("delete", "namespace", "made")).toContain("deleted");
+});
+
+withKubectl(`kubectl drain evicts${why}`, async () => {
+  await kubectl("create", "-f", manifest("n3.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: n3}\n"));
+  await kubectl("run", "evicted", "--image=x", '--overrides={"spec":{"nodeName":"n3"}}');
+  expect(await kubectl("drain", "n3", "--force", "--timeout=10s")).toContain("pod/evicted evicted");
+  expect(await kubectl("get", "pods", "--field-selector=spec.nodeName=n3")).toContain("No resources found");
 });
 
 withKubectl(`kubectl get -w prints changes as they happen${why}`, async () => {

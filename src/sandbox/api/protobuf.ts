@@ -9,7 +9,8 @@ import { badRequest, unsupportedMediaType } from "./status.ts";
 
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
-type Scalar = "text" | "whole" | "truth" | "bytes" | "ignored";
+/** "either" is IntOrString: a number or a text such as "25%". */
+type Scalar = "text" | "whole" | "truth" | "bytes" | "either" | "ignored";
 type FieldType = Scalar | { readonly map: "text" | "bytes" } | { readonly message: Message };
 interface Field {
   readonly name: string;
@@ -83,6 +84,21 @@ const deploymentSpec = message({
   5: one("minReadySeconds", "whole"),
   7: one("paused", "truth"),
 });
+const budgetSpec = message({ 1: one("minAvailable", "either"), 2: selector, 3: one("maxUnavailable", "either") });
+const servicePort = message({
+  1: one("name"),
+  2: one("protocol"),
+  3: one("port", "whole"),
+  4: one("targetPort", "either"),
+});
+const serviceSpec = message({
+  1: many("ports", { message: servicePort }),
+  2: one("selector", { map: "text" }),
+  3: one("clusterIP"),
+  4: one("type"),
+  7: one("sessionAffinity"),
+  10: one("externalName"),
+});
 const target = message({
   1: one("kind"),
   2: one("namespace"),
@@ -127,6 +143,11 @@ const messages: ReadonlyMap<string, Message> = new Map([
     }),
   ],
   ["Deployment", message({ 1: metadata, 2: one("spec", { message: deploymentSpec }), 3: one("status", "ignored") })],
+  [
+    "PodDisruptionBudget",
+    message({ 1: metadata, 2: one("spec", { message: budgetSpec }), 3: one("status", "ignored") }),
+  ],
+  ["Service", message({ 1: metadata, 2: one("spec", { message: serviceSpec }), 3: one("status", "ignored") })],
   ["Binding", message({ 1: metadata, 2: one("target", { message: target }) })],
   ["Eviction", message({ 1: metadata, 2: one("deleteOptions", { message: deleteOptions }) })],
   ["DeleteOptions", deleteOptions],
@@ -229,6 +250,14 @@ function readValue(
   content: number | Uint8Array,
 ): JsonValue {
   if (typeof content === "number") return type === "truth" ? content !== 0 : content;
+  if (type === "either") return readEither(content, name);
   if (typeof type === "object") return readMessage(new Reader(content), type.message, name);
   return type === "bytes" ? Buffer.from(content).toString("base64") : utf8.decode(content);
+}
+
+const intOrString = message({ 1: one("isText", "truth"), 2: one("whole", "whole"), 3: one("text") });
+
+function readEither(content: Uint8Array, name: string): JsonValue {
+  const { isText, whole, text } = readMessage(new Reader(content), intOrString, name);
+  return isText === true ? (text ?? "") : (whole ?? 0);
 }
