@@ -33,6 +33,31 @@ export class Candidates {
     this.#state = state;
   }
 
+  /** The smallest free volume that suits, or -1. Allocates nothing: the common case runs through here, node by node. */
+  first(entry: NodeEntry, open: Seeker, index: number, avoid: boolean): VolumeId | -1 {
+    const { everywhere } = this.#state.topologies;
+    let best = everywhere.slabs.size === 0 ? -1 : this.#firstIn(everywhere, open, index, avoid);
+    for (const topology of entry.topologies) {
+      const here = this.#firstIn(topology, open, index, avoid);
+      if (here !== -1 && (best === -1 || this.#state.volumes.compare(here, best) < 0)) best = here;
+    }
+    return best;
+  }
+
+  #firstIn(topology: Topology, open: Seeker, index: number, avoid: boolean): VolumeId | -1 {
+    const slab = topology.slabs.get(open.class.name);
+    if (slab === undefined) return -1;
+    if (topology.members.size !== 1) return this.#inTopology(topology, open, index, avoid)[0] ?? -1;
+    const { volumes } = this.#state;
+    for (let at = firstLargeEnough(open.want, volumes, slab); at < slab.length; at++) {
+      const id = slab[at] ?? 0;
+      if (volumes.assumed[id] === 1 || !suits(open.want, volumes, id)) continue;
+      if (!avoid || volumes.held[id] === 0) return id;
+      this.avoided = true;
+    }
+    return -1;
+  }
+
   /** The smallest free volumes that suit, as many as the claim has rivals. */
   of(entry: NodeEntry, open: Seeker, index: number, avoid: boolean): readonly VolumeId[] {
     let found = this.#inTopology(this.#state.topologies.everywhere, open, index, avoid);
@@ -49,13 +74,20 @@ export class Candidates {
   }
 
   #inTopology(topology: Topology, open: Seeker, index: number, avoid: boolean): readonly VolumeId[] {
-    const shared = topology.members.size !== 1 ? this.#shared[avoid ? 1 : 0] : undefined;
-    const perClaim = shared?.get(topology) ?? [];
-    const scan = perClaim[index] ?? this.#scan(topology, open, avoid);
-    perClaim[index] = scan;
-    shared?.set(topology, perClaim);
+    const scan =
+      topology.members.size === 1
+        ? this.#scan(topology, open, avoid)
+        : this.#scanOnce(this.#shared[avoid ? 1 : 0], topology, open, index, avoid);
     this.avoided ||= scan.avoided;
     return scan.found;
+  }
+
+  #scanOnce(shared: Map<Topology, Scan[]>, topology: Topology, open: Seeker, index: number, avoid: boolean): Scan {
+    const perClaim = shared.get(topology) ?? [];
+    const scan = perClaim[index] ?? this.#scan(topology, open, avoid);
+    perClaim[index] = scan;
+    shared.set(topology, perClaim);
+    return scan;
   }
 
   #scan(topology: Topology, { want, class: { name }, rivals }: Seeker, avoid: boolean): Scan {

@@ -57,12 +57,12 @@ export function firstLargeEnough(want: Want, volumes: VolumeTable, slab: Slab): 
 
 /**
  * A volume whose claimRef names the claim is reserved for it: taken before any better fit, whatever its phase, and whatever
- * the claim's selector says. One that is too small, of the wrong mode or attributes, being deleted, or that lacks an access
- * mode (departure D14) is no reservation at all.
+ * the claim's selector says. One of another class, too small, of the wrong mode or attributes, being deleted, or that lacks an
+ * access mode (departure D14) is no reservation at all.
  */
 export function isReservedFor(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
-  const { claimRef, deleting } = volumes.at(id);
-  if (claimRef === undefined || deleting) return false;
+  const { claimRef, deleting, class: name } = volumes.at(id);
+  if (claimRef === undefined || deleting || name !== want.claim.class) return false;
   if (claimRef.uid !== undefined && claimRef.uid !== want.claim.uid) return false;
   return suits({ ...want, selector: undefined }, volumes, id);
 }

@@ -54,6 +54,8 @@ export class Planner {
   readonly #own: ReadonlySet<ClaimUid>;
   readonly #bySize: readonly number[];
   readonly #candidates: Candidates;
+  /** Some claim's place is decided already: reserved, assumed or being provisioned. */
+  readonly #anySettled: boolean;
 
   constructor(state: ClusterState, { bound, delayed }: SortedClaims) {
     this.#state = state;
@@ -67,11 +69,14 @@ export class Planner {
     this.open = delayed.map((claim) => openClaim(state, claim, delayed, doubts));
     this.#own = new Set(this.open.map(({ claim }) => claim.uid));
     this.#bySize = this.open.map((_, index) => index).sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
+    this.#anySettled = this.open.some(
+      ({ assumption, selectedNode, reserved }) => assumption || selectedNode !== undefined || reserved.length > 0,
+    );
     this.doubts = doubts;
   }
 
   plan(entry: NodeEntry): Outcome {
-    const refusals = this.#judgeBound(entry);
+    const refusals = this.bound.length === 0 ? nothing : this.#judgeBound(entry);
     const opened = this.open.length === 0 ? nothingOpen : this.#planOpen(entry);
     if (refusals.length === 0) return opened;
     // Upstream's order: the node conflict comes before, the missing volume after what the unbound claims say.
@@ -143,15 +148,29 @@ export class Planner {
   }
 
   #try(entry: NodeEntry, avoid: boolean): Outcome {
+    const firsts = this.#anySettled ? undefined : this.#distinctFirsts(entry, avoid);
+    if (firsts) return { refusals: nothing, contended: false, volumes: firsts, pools: noPools };
     const choices: Choice[] = [];
     for (const [index, open] of this.open.entries()) {
       const choice = this.#choose(entry, open, index, avoid);
       if (typeof choice === "string") return refusal([{ reason: choice, claim: open.claim }]);
       choices.push(choice);
     }
-    const firsts = distinctFirsts(choices);
-    if (firsts) return { refusals: [], contended: false, volumes: firsts, pools: noPools };
     return this.#assign(entry, choices, avoid);
+  }
+
+  /**
+   * Each claim's own smallest volume, where these differ: then no other assignment is smaller, and none gives a claim a
+   * smaller volume of the set. Undefined where two claims want the same, or one has no volume.
+   */
+  #distinctFirsts(entry: NodeEntry, avoid: boolean): VolumeId[] | undefined {
+    const firsts: VolumeId[] = [];
+    for (let index = 0; index < this.open.length; index++) {
+      const first = this.#candidates.first(entry, this.#at(index), index, avoid);
+      if (first === -1 || firsts.includes(first)) return undefined;
+      firsts.push(first);
+    }
+    return firsts;
   }
 
   /** What is settled for the claim already, or its candidates on the node. */
@@ -243,23 +262,10 @@ export class Planner {
   }
 }
 
+const nothing: readonly never[] = [];
 const noPools: readonly undefined[] = [];
-const nothingOpen: Outcome = { refusals: [], contended: false, volumes: [], pools: noPools };
+const nothingOpen: Outcome = { refusals: nothing, contended: false, volumes: [], pools: noPools };
 
 function refusal(refusals: Outcome["refusals"]): Outcome {
   return { refusals, contended: false, volumes: [], pools: noPools };
-}
-
-/**
- * Each claim's own smallest volume, where these differ: then no other assignment is smaller, and none gives a claim a smaller
- * volume of the set. Undefined where two claims want the same, or one has no volume.
- */
-function distinctFirsts(choices: readonly Choice[]): VolumeId[] | undefined {
-  const firsts: VolumeId[] = [];
-  for (const { candidates } of choices) {
-    const [first] = candidates;
-    if (first === undefined || firsts.includes(first)) return undefined;
-    firsts.push(first);
-  }
-  return firsts;
 }
