@@ -88,7 +88,7 @@ export class ApiServer {
     const { segments, query } = splitPath(request.path);
     const method = request.method.toUpperCase();
     if (method === "GET" || method === "HEAD") {
-      const document = healthOf(segments) ?? discoveryOf(segments);
+      const document = healthOf(segments) ?? discoveryOf(segments, request.headers["accept"] ?? "");
       if (document) return document;
       if (segments.length < 3) throw unknownPath();
     }
@@ -136,7 +136,13 @@ function healthOf(segments: readonly string[]): HttpReply | undefined {
   return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: "ok" };
 }
 
-function discoveryOf(segments: readonly string[]): HttpReply | undefined {
+/** "swagger: 2.0" and nothing more: kubectl before 1.29 reads this document as protobuf only, and then asks version 3. */
+const openApiProtobuf = { type: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", body: "\n\u00032.0" };
+
+function discoveryOf(segments: readonly string[], accept: string): HttpReply | undefined {
+  if (segments.join("/") === "openapi/v2" && accept === openApiProtobuf.type) {
+    return { status: 200, headers: { "content-type": openApiProtobuf.type }, body: openApiProtobuf.body };
+  }
   const document = discover(segments);
   return document && jsonReply(200, document);
 }
