@@ -1,0 +1,97 @@
+/**
+ * The wait between the volume writes and the Binding: woken by the watch, never by a clock, until every claim is bound to what
+ * was planned. Ends early when that cannot come true any more (VB §4.3, FR-077).
+ */
+import type { BindRun } from "./bind-run.ts";
+import { whyGone } from "./check.ts";
+import { BindEnd } from "./endings.ts";
+import { type Standing, standingOf } from "./standing.ts";
+import type { Watchpoint } from "./watchpoints.ts";
+
+/** How often a Pod that the cache lacks is looked for past it, at most: no watch event tells of an object never seen. */
+const absentPodCheckMaxMs = 30_000;
+
+/**
+ * @returns "ready" when all claims are bound and somebody waits for the Pod; "assigned" when the Pod got to our node otherwise
+ * @throws BindEnd when the plan went astray, the Pod is gone, or the run is to end
+ */
+export async function awaitBound(run: BindRun): Promise<"ready" | "assigned"> {
+  let absentChecks = 0;
+  let isConfirmed = false;
+  for (;;) {
+    run.check();
+    const standing = run.isFree ? ({ kind: "bound" } as const) : look(run);
+    if (standing.kind === "astray") await goneAstray(run, standing);
+    const pod = podAsCached(run);
+    if (pod === "assigned") return "assigned";
+    if (pod === "absent" && !run.isFree && !isConfirmed) {
+      if ((await findPod(run)) === "assigned") return "assigned";
+      isConfirmed = true;
+      absentChecks++;
+      continue;
+    }
+    // Not posted while nobody waits: whoever joins next decides (decision 16).
+    if (standing.kind === "bound" && run.callers > 0) return "ready";
+    run.waitingFor = () => (standing.kind === "pending" ? standing.waitingFor : "no caller waited for it any more");
+    const isAbsent = pod === "absent" && !run.isFree;
+    await run.change(pointsOf(run), isAbsent ? Math.min(absentPodCheckMaxMs, 1000 * 2 ** absentChecks) : undefined);
+    isConfirmed = false;
+  }
+}
+
+function look(run: BindRun): Standing {
+  return standingOf(run.world.cluster.state, run.subject.node, run.commitments);
+}
+
+async function goneAstray(run: BindRun, standing: Standing & { kind: "astray" }): Promise<never> {
+  const { commitment, why } = standing;
+  // A Pod that is gone explains all the rest, and decides what is taken back.
+  const pod = await run.read("pod", run.subject.pod);
+  const gone = "failed" in pod ? undefined : whyGone(run, pod.found ? pod.object : undefined);
+  if (commitment) commitment.progress = "lost";
+  if (gone !== undefined) throw new BindEnd("podGone", gone);
+  if (!standing.isRefusal || !commitment) throw new BindEnd("astray", why);
+  const warning = await run.world.writer.lastWarning(commitment.claim.key, commitment.claim.uid);
+  throw new BindEnd("astray", warning === undefined ? why : `${why}: ${warning}`);
+}
+
+/** @throws BindEnd when the cache shows that the Pod is gone or elsewhere */
+function podAsCached(run: BindRun): "there" | "absent" | "assigned" {
+  if (run.isFree) return "there";
+  const { pod, node } = run.subject;
+  const cached = run.world.cluster.state.get("pod", pod);
+  // Only pending Pods are cached: one that left is not gone for that (decision 21).
+  if (!cached) return "absent";
+  const gone = whyGone(run, cached);
+  if (gone !== undefined) throw new BindEnd("podGone", gone);
+  if (cached.nodeName === undefined) return "there";
+  if (cached.nodeName === node) return "assigned";
+  throw new BindEnd("podElsewhere", `pod ${pod} is already assigned to node ${cached.nodeName}`);
+}
+
+/** The Pod past the cache. @throws BindEnd when it is gone or elsewhere */
+export async function findPod(run: BindRun): Promise<"open" | "assigned"> {
+  const { pod, node } = run.subject;
+  const live = await run.readSurely("pod", pod);
+  const gone = whyGone(run, live);
+  if (gone !== undefined || !live) throw new BindEnd("podGone", gone ?? "");
+  if (live.nodeName === undefined) return "open";
+  if (live.nodeName === node) return "assigned";
+  throw new BindEnd("podElsewhere", `pod ${pod} is already assigned to node ${live.nodeName}`);
+}
+
+/** Everything the plan stands on. Of a claim to provision, the volume too, once the claim names it. */
+function pointsOf(run: BindRun): Watchpoint[] {
+  if (run.isFree) return [];
+  const { state } = run.world.cluster;
+  const points: Watchpoint[] = [
+    { kind: "pod", key: run.subject.pod },
+    { kind: "node", key: run.subject.node },
+  ];
+  for (const { planned, claim } of run.commitments) {
+    points.push({ kind: "claim", key: claim.key });
+    const volume = planned.kind === "provision" ? state.get("claim", claim.key)?.volumeName : planned.volume.name;
+    if (volume !== undefined) points.push({ kind: "volume", key: volume });
+  }
+  return points;
+}

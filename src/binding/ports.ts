@@ -1,0 +1,158 @@
+/** What the binder asks of the other rooms and of whoever watches it, declared by the one who asks. */
+import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
+import type { ClaimKey, ClaimUid, NodeName, PodUid, VolumeName } from "../scheduling/names.ts";
+import type { Kind, Kinds, ObjectKey } from "../scheduling/objects.ts";
+import type { ClusterState } from "../scheduling/state.ts";
+import type { BindEnding } from "./endings.ts";
+
+export interface Change {
+  readonly kind: Kind;
+  readonly key: ObjectKey;
+  readonly deleted: boolean;
+}
+
+export type LiveRead<K extends Kind> =
+  | { readonly found: true; readonly object: Kinds[K] }
+  | { readonly found: false }
+  | { readonly failed: string };
+
+/** Berth's belief of the cluster, its changes, and a look past it. */
+export interface BindingCluster {
+  readonly state: ClusterState;
+  readiness(): { readonly ready: true } | { readonly ready: false; readonly why: string };
+  /** Calls back in the turn of each change, after the state has it. */
+  subscribe(listener: (change: Change) => void): () => void;
+  /** One read past the cache. Never rejects. */
+  live<K extends Kind>(kind: K, key: ObjectKey, signal: AbortSignal): Promise<LiveRead<K>>;
+}
+
+export type WriteOutcome =
+  /** `version` is the resourceVersion the write made, where the answer could be read. */
+  | { readonly ok: true; readonly version?: string | undefined }
+  | {
+      readonly ok: false;
+      /** Absent where no answer came. */
+      readonly status?: number | undefined;
+      readonly message: string;
+      readonly retryAfterMs?: Milliseconds | undefined;
+      /** The write may have taken effect, or may yet. */
+      readonly ambiguous: boolean;
+    };
+
+/** Writes `spec.claimRef`; fails with 409 where the volume is no longer of this uid and version. */
+export interface VolumeClaiming {
+  readonly volume: VolumeName;
+  readonly uid: string;
+  readonly version: string;
+  readonly claim: { readonly key: ClaimKey; readonly uid: ClaimUid; readonly version: string };
+  /** Sets pv.kubernetes.io/bound-by-controller: the volume was not meant for the claim before. */
+  readonly marksBoundByController: boolean;
+}
+
+/** Takes `spec.claimRef` back, under the same precondition. */
+export interface VolumeRelease {
+  readonly volume: VolumeName;
+  readonly uid: string;
+  readonly version: string;
+  /** The claimRef by name stays, as a user wrote it; only uid and resourceVersion go. */
+  readonly keepsName: boolean;
+}
+
+export interface NodeSelection {
+  readonly claim: ClaimKey;
+  readonly uid: ClaimUid;
+  readonly version: string;
+  readonly node: NodeName;
+}
+
+export interface PodAssignment {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: PodUid;
+  readonly node: NodeName;
+}
+
+export interface PodEvent {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly podUid: PodUid;
+  readonly type: "Normal" | "Warning";
+  readonly reason: EventReason;
+  readonly note: string;
+}
+
+/** Reasons of the events that Berth writes on Pods: a closed set, for people filter by them. */
+export type EventReason =
+  /** Every claim is bound and the Pod is assigned. */
+  | "BerthVolumesBound"
+  /** The bind ended without the Pod assigned; the note says why and what is left in the API. */
+  | "BerthBindFailed";
+
+/** Every write that Berth's binder ever makes. Each ends in bounded time and never rejects. */
+export interface KubeWriter {
+  claimVolume(write: VolumeClaiming): Promise<WriteOutcome>;
+  releaseVolume(write: VolumeRelease): Promise<WriteOutcome>;
+  selectNode(write: NodeSelection): Promise<WriteOutcome>;
+  bindPod(write: PodAssignment): Promise<WriteOutcome>;
+  recordEvent(event: PodEvent): Promise<WriteOutcome>;
+  /** The newest Warning event about a claim, for an error text; undefined where there is none or it cannot be read. */
+  lastWarning(claim: ClaimKey, uid: ClaimUid): Promise<string | undefined>;
+}
+
+export type WriteKind = "claimRef" | "release" | "selectedNode" | "binding" | "event";
+export type WriteResult = "ok" | "conflict" | "refused" | "throttled" | "ambiguous";
+
+/** For metrics. None may throw. */
+export interface BinderObserver {
+  readonly ended?: (ending: BindEnding, durationMs: Milliseconds) => void;
+  readonly wrote?: (kind: WriteKind, result: WriteResult, durationMs: Milliseconds) => void;
+  /** From the last volume write to all claims bound. */
+  readonly waited?: (durationMs: Milliseconds) => void;
+  readonly inProgress?: (count: number) => void;
+}
+
+interface LogFields {
+  readonly pod?: string;
+  readonly podUid?: string;
+  readonly node?: string;
+  readonly claim?: string;
+  readonly volume?: string;
+  readonly outcome?: string;
+  readonly error?: string;
+  readonly err?: unknown;
+  readonly durationMs?: number;
+}
+
+export interface BindingLog {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+export interface BinderOptions {
+  /** How long a bind waits for its claims, from the last call that joined it. */
+  readonly bindTimeoutMs: Milliseconds;
+  /** Binds of Pods with claims at one time. */
+  readonly inProgressMax: number;
+  /** Binds that wait for a place; one more is answered with an Error. */
+  readonly queuedMax: number;
+  /** A live read without an answer by then has failed. */
+  readonly readTimeoutMs: Milliseconds;
+  /** How long to wait for the watch to show what a live read has shown. */
+  readonly catchUpMs: Milliseconds;
+  /** Pauses between tries grow from the one to the other. */
+  readonly retryMinMs: Milliseconds;
+  readonly retryMaxMs: Milliseconds;
+  /** A write given up this long ago can no longer land: the API server ends every request after a minute. */
+  readonly writeLifeMs: Milliseconds;
+}
+
+export interface BinderDeps {
+  readonly runtime: Runtime;
+  readonly cluster: BindingCluster;
+  readonly writer: KubeWriter;
+  readonly log: BindingLog;
+  readonly observer?: BinderObserver;
+  readonly options: BinderOptions;
+}

@@ -1,0 +1,79 @@
+/**
+ * What a run's assumptions become when it ends. One is kept while its write is, or may be, in the API and the watch has not
+ * shown it; from then on the object itself says so and the core ends the assumption (design.md §7.7, FR-060).
+ */
+import { splitKey } from "../scheduling/names.ts";
+import type { BindRun } from "./bind-run.ts";
+import type { Commitment } from "./commitment.ts";
+
+/** Ends the promises of the run that nothing in the API can stand behind. In one turn: no decision comes between. */
+export function releasePromises(run: BindRun): readonly Commitment[] {
+  if (run.commitments.length === 0) return [];
+  const kept = run.commitments.filter((commitment) => mayBeWritten(commitment) && isPromised(run, commitment));
+  keepOnly(run, kept);
+  return kept;
+}
+
+/** Ends the promises for what is lost, so that a new plan is free to choose, and leaves all others. */
+export function releaseLost(run: BindRun): void {
+  keepOnly(
+    run,
+    run.commitments.filter((commitment) => commitment.progress !== "lost" && isPromised(run, commitment)),
+  );
+}
+
+function mayBeWritten({ progress, isInherited }: Commitment): boolean {
+  return progress === "ours" || progress === "inDoubt" || (progress === "open" && isInherited);
+}
+
+function isPromised({ subject, world }: BindRun, { claim }: Commitment): boolean {
+  return world.cluster.state.reservations.of(claim.uid)?.pods.has(subject.uid) ?? false;
+}
+
+function keepOnly({ subject, world }: BindRun, kept: readonly Commitment[]): void {
+  const { reservations } = world.cluster.state;
+  reservations.forget(subject.uid);
+  const claims = kept.map(({ planned }) => planned);
+  if (claims.length > 0) reservations.assume(subject.uid, { node: subject.node, contended: false, claims });
+}
+
+/**
+ * Looks after promises that outlive their run: when a write that was given up can no longer land and the API does not say
+ * what it would have said, the promise ends. Where the API does say so, the watch ends it, or the next look.
+ */
+export function lookAfter(run: BindRun, kept: readonly Commitment[]): void {
+  if (kept.length === 0) return;
+  const { runtime, options, isRunning } = run.world;
+  runtime.timer(options.writeLifeMs, () => {
+    // A newer run of the Pod has taken the promises over.
+    if (!isRunning(run.subject.uid)) void settle(run, kept);
+  });
+}
+
+async function settle(run: BindRun, kept: readonly Commitment[]): Promise<void> {
+  const doubtful = kept.filter((commitment) => isPromised(run, commitment));
+  if (doubtful.length === 0) return;
+  const settled = await Promise.all(doubtful.map((commitment) => isNotWritten(run, commitment)));
+  if (run.world.isRunning(run.subject.uid)) return;
+  const left = doubtful.filter((commitment, index) => !settled[index] && isPromised(run, commitment));
+  keepOnly(run, left);
+  lookAfter(run, left);
+}
+
+/** Whether the API says that the write is not there. False as well when it cannot be asked. */
+async function isNotWritten(run: BindRun, { planned, claim }: Commitment): Promise<boolean> {
+  if (planned.kind === "static") {
+    const live = await run.read("volume", planned.volume.name);
+    if ("failed" in live) return false;
+    return !live.found || live.object.uid !== planned.volume.uid || live.object.claimRef?.uid !== claim.uid;
+  }
+  const live = await run.read("claim", claim.key);
+  if ("failed" in live) return false;
+  if (!live.found || live.object.uid !== claim.uid) return true;
+  return live.object.selectedNode !== run.subject.node;
+}
+
+/** "x" of claim "d/x", for sentences that name the Pod's namespace already. */
+export function shortName(key: Parameters<typeof splitKey>[0]): string {
+  return splitKey(key).name;
+}

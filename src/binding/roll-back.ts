@@ -1,0 +1,65 @@
+/**
+ * Takes back claimRefs of a Pod that will not come to its node: only ours, only while the PV controller has not bound the
+ * volume, each under the version that was just read (decision 19). selected-node stays: it is the provisioner's
+ * (decision 18).
+ */
+import type { Volume } from "../scheduling/objects.ts";
+import { type BindRun, isTransient } from "./bind-run.ts";
+import { isStatic, type StaticCommitment } from "./commitment.ts";
+
+const triesMax = 8;
+
+/** @returns in words, what stays in the API; never throws */
+export async function rollBack(run: BindRun): Promise<string[]> {
+  const written = run.commitments
+    .filter(isStatic)
+    .filter(({ progress }) => progress === "ours" || progress === "inDoubt");
+  const notes = await Promise.all(written.map((commitment) => releaseOne(run, commitment)));
+  const selected = run.commitments
+    .filter(({ planned, progress }) => planned.kind === "provision" && (progress === "ours" || progress === "inDoubt"))
+    .map(({ claim }) => `claim ${claim.key} stays with node ${run.subject.node} for its provisioner`);
+  return [...notes.filter((note) => note !== undefined), ...selected];
+}
+
+async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<string | undefined> {
+  const { claim } = commitment;
+  const { name } = commitment.planned.volume;
+  for (let tries = 0; tries < triesMax; tries++) {
+    if (tries > 0) await rest(run, tries);
+    if (run.world.isNeededElsewhere(claim.uid, run))
+      return `volume ${name} stays with claim ${claim.key} for another pod`;
+    const read = await run.read("volume", name);
+    if ("failed" in read) continue;
+    const live = read.found ? read.object : undefined;
+    const left = whyLeft(commitment, live);
+    if (left === "notOurs") {
+      // A write in doubt may still land while its version stands; its promise stays, and is looked after.
+      if (commitment.progress === "ours" || live?.uid !== commitment.planned.volume.uid) commitment.progress = "lost";
+      return undefined;
+    }
+    if (left !== undefined || !live) return left;
+    const release = { volume: name, uid: live.uid, version: live.resourceVersion, keepsName: commitment.wasReserved };
+    const outcome = await run.write("release", () => run.world.writer.releaseVolume(release));
+    if (outcome.ok) {
+      commitment.progress = "lost";
+      return undefined;
+    }
+    if (outcome.status !== 409 && outcome.status !== 404 && !isTransient(outcome)) break;
+  }
+  return `volume ${name} could not be released from claim ${claim.key}`;
+}
+
+/** Why the volume is left as it is; undefined when its claimRef is ours to take back. */
+function whyLeft({ claim, wrote, planned }: StaticCommitment, live: Volume | undefined): string | undefined {
+  if (live?.uid !== planned.volume.uid || live.claimRef?.uid !== claim.uid) return "notOurs";
+  if (live.phase === "Bound") return `claim ${claim.key} is already bound to volume ${live.name} and stays so`;
+  // Found as it is, without a controller's mark: a user may have written the uid too.
+  if (!wrote && !live.boundByController) return `volume ${live.name} stays reserved for claim ${claim.key}`;
+  return undefined;
+}
+
+async function rest({ world }: BindRun, tries: number): Promise<void> {
+  const { runtime, options } = world;
+  const grown = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** tries);
+  await runtime.sleep(grown * (0.5 + runtime.random() / 2));
+}

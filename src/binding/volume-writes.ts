@@ -1,0 +1,143 @@
+/**
+ * The two writes by which a claim is served: a volume's claimRef, a claim's selected-node. Each stands on the version it read;
+ * whatever goes wrong, the live object says what came of it.
+ *
+ * @see VB §4.2; kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go, bindAPIUpdate
+ */
+import type { Claim, Volume } from "../scheduling/objects.ts";
+import { type BindRun, isTransient } from "./bind-run.ts";
+import { type Commitment, isHarmless, type ProvisionCommitment, type StaticCommitment } from "./commitment.ts";
+import { BindEnd } from "./endings.ts";
+import type { WriteOutcome } from "./ports.ts";
+
+type Failed = WriteOutcome & { ok: false };
+
+/** Ends with the volume ours, or lost to somebody else. @throws BindEnd when the API refuses for good, or the run ends */
+export async function claimVolume(run: BindRun, commitment: StaticCommitment): Promise<void> {
+  let { volume } = commitment.planned;
+  for (let tries = 0; isUndecided(commitment); tries++) {
+    const failed = await sendClaimRef(run, commitment, volume);
+    if (!failed) return;
+    if (!needsReading(failed)) {
+      if (!isTransient(failed)) throw refused(`claimRef of volume ${volume.name}`, failed);
+      await run.pause(tries, failed);
+      continue;
+    }
+    const live = await run.readSurely("volume", volume.name);
+    settle(commitment, live, volume);
+    if (!isUndecided(commitment) || !live) return;
+    if (failed.status === 422 && live.resourceVersion === volume.resourceVersion) {
+      throw refused(`claimRef of volume ${volume.name}`, failed);
+    }
+    if (failed.ambiguous || tries > 0) await run.pause(tries, failed);
+    volume = live;
+  }
+}
+
+function isUndecided({ progress }: Commitment): boolean {
+  return progress === "open" || progress === "inDoubt";
+}
+
+/** What the live volume says of our claim on it. */
+function settle(commitment: StaticCommitment, live: Volume | undefined, sent: Volume): void {
+  const { planned, claim } = commitment;
+  commitment.version = live?.resourceVersion;
+  if (live?.uid !== planned.volume.uid) commitment.progress = "lost";
+  else if (live.claimRef?.uid === claim.uid) commitment.progress = "ours";
+  else if (!isHarmless(planned.volume, live, claim)) commitment.progress = "lost";
+  // The precondition of what was sent can never hold again: it will not land late.
+  else if (live.resourceVersion !== sent.resourceVersion) commitment.progress = "open";
+}
+
+async function sendClaimRef(run: BindRun, commitment: StaticCommitment, volume: Volume): Promise<Failed | undefined> {
+  const { claim } = commitment;
+  run.beginWrite();
+  const before = commitment.progress;
+  commitment.progress = "inDoubt";
+  const outcome = await run.write("claimRef", () =>
+    run.world.writer.claimVolume({
+      volume: volume.name,
+      uid: volume.uid,
+      version: volume.resourceVersion,
+      claim: { key: claim.key, uid: claim.uid, version: claim.resourceVersion },
+      // A volume that a user reserved stays without the mark: it decides how the PV controller later unbinds (FR-057).
+      marksBoundByController: !commitment.wasReserved,
+    }),
+  );
+  if (outcome.ok || outcome.ambiguous) commitment.wrote = true;
+  if (!outcome.ok) {
+    if (!outcome.ambiguous) commitment.progress = before;
+    return outcome;
+  }
+  commitment.progress = "ours";
+  commitment.version = outcome.version;
+  return undefined;
+}
+
+/** Ends with selected-node naming our node, or the claim bound already. @throws BindEnd */
+export async function selectNode(run: BindRun, commitment: ProvisionCommitment): Promise<void> {
+  const { node } = run.subject;
+  const { key, uid } = commitment.claim;
+  for (let tries = 0; isUndecided(commitment); tries++) {
+    const { claim } = commitment;
+    await refuseOtherNode(run, claim);
+    const failed = await sendSelectedNode(run, commitment);
+    if (!failed) return;
+    if (!needsReading(failed)) {
+      if (!isTransient(failed)) throw refused(`selected-node of claim ${key}`, failed);
+      await run.pause(tries, failed);
+      continue;
+    }
+    const live = await run.readSurely("claim", key);
+    if (!live || live.uid !== uid || live.deleting) {
+      commitment.progress = "lost";
+      throw new BindEnd("astray", `claim ${key} ${live?.uid === uid ? "is being deleted" : "was deleted"}`);
+    }
+    if (failed.status === 422 && live.resourceVersion === claim.resourceVersion) {
+      throw refused(`selected-node of claim ${key}`, failed);
+    }
+    commitment.claim = live;
+    if (live.selectedNode === node || live.volumeName !== undefined) {
+      commitment.progress = "ours";
+      commitment.version = live.resourceVersion;
+      return;
+    }
+    if (live.resourceVersion !== claim.resourceVersion) commitment.progress = "open";
+    if (failed.ambiguous || tries > 0) await run.pause(tries, failed);
+  }
+}
+
+async function sendSelectedNode(run: BindRun, commitment: ProvisionCommitment): Promise<Failed | undefined> {
+  const { key, uid, resourceVersion } = commitment.claim;
+  const { node } = run.subject;
+  run.beginWrite();
+  const before = commitment.progress;
+  commitment.progress = "inDoubt";
+  const outcome = await run.write("selectedNode", () =>
+    run.world.writer.selectNode({ claim: key, uid, version: resourceVersion, node }),
+  );
+  if (outcome.ok || outcome.ambiguous) commitment.wrote = true;
+  if (!outcome.ok) {
+    if (!outcome.ambiguous) commitment.progress = before;
+    return outcome;
+  }
+  commitment.progress = "ours";
+  commitment.version = outcome.version;
+  return undefined;
+}
+
+/** Only a selected-node whose node is gone, by the API's word, is written over (FR-072, decision 14). */
+async function refuseOtherNode(run: BindRun, { key, selectedNode }: Claim): Promise<void> {
+  if (selectedNode === undefined || selectedNode === run.subject.node) return;
+  if (!(await run.readSurely("node", selectedNode))) return;
+  throw new BindEnd("refused", `claim ${key} is being provisioned on node ${selectedNode}`);
+}
+
+/** The object changed, is gone, or nobody knows: only a look tells. */
+function needsReading(failed: Failed): boolean {
+  return failed.ambiguous || failed.status === 409 || failed.status === 404 || failed.status === 422;
+}
+
+function refused(what: string, { status, message }: Failed): BindEnd {
+  return new BindEnd("writeFailed", `the API refused to write ${what}: ${message}${status ? ` (${status})` : ""}`);
+}
