@@ -1,9 +1,9 @@
 /** `berth simulate`: which nodes could hold a Pod's volumes, from files and offline. The same input gives the same bytes. */
-import { translate } from "../apis/kubernetes.ts";
+import { kindInfo, translate } from "../apis/kubernetes.ts";
 import { explainPod } from "../scheduling/explain.ts";
 import { filterNodes } from "../scheduling/filter.ts";
 import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
-import type { Kind, Kinds, Pod } from "../scheduling/objects.ts";
+import { type Kind, kinds, type Pod } from "../scheduling/objects.ts";
 import type { Explanation } from "../scheduling/plan.ts";
 import { ClusterState } from "../scheduling/state.ts";
 import { claimLines } from "../server/explain-text.ts";
@@ -61,37 +61,34 @@ function readPodKey(written: string | undefined): PodKey {
   throw new Misuse(`${written === undefined ? "name" : `--pod ${written}: name`} the Pod as "--pod NAMESPACE/NAME"`);
 }
 
-const kindOf: ReadonlyMap<string, { readonly kind: Kind; readonly namespaced: boolean }> = new Map([
-  ["Node", { kind: "node", namespaced: false }],
-  ["PersistentVolume", { kind: "volume", namespaced: false }],
-  ["PersistentVolumeClaim", { kind: "claim", namespaced: true }],
-  ["StorageClass", { kind: "class", namespaced: false }],
-  ["CSIDriver", { kind: "driver", namespaced: false }],
-  ["CSINode", { kind: "csiNode", namespaced: false }],
-  ["CSIStorageCapacity", { kind: "capacity", namespaced: true }],
-  ["Pod", { kind: "pod", namespaced: true }],
-]);
+const kindOf: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [kindInfo[kind].kind, kind]));
 
 /** Fills the state; answers a warning for each object that could not be read. Other kinds are passed over. */
 function load(state: ClusterState, manifests: readonly Manifest[]): string[] {
   const warnings: string[] = [];
   for (const { object, where } of manifests) {
-    const known = kindOf.get(String(object["kind"]));
-    if (!known) continue;
+    const kind = kindOf.get(String(object["kind"]));
+    if (!kind) continue;
+    const { namespaced, kind: word } = kindInfo[kind];
     const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
     const { name } = metadata;
-    if (typeof name !== "string" || name === "") throw new Misuse(`${where}: ${object["kind"]} without metadata.name`);
+    if (typeof name !== "string" || name === "") throw new Misuse(`${where}: ${word} without metadata.name`);
     // What the API server would fill in for an object that was never created.
-    const namespace = known.namespaced ? String(metadata["namespace"] ?? "default") : undefined;
+    const namespace = namespaced ? String(metadata["namespace"] ?? "default") : undefined;
     const key = namespace === undefined ? name : `${namespace}/${name}`;
-    const uid = metadata["uid"] ?? `${known.kind}/${key}`;
-    const filled = { resourceVersion: "0", ...metadata, uid, ...(namespace !== undefined && { namespace }) };
-    const translated = translate(known.kind, { ...object, metadata: filled });
-    if ("problem" in translated) {
-      const problem = `${translated.field}: ${translated.problem}`;
-      state.setAside(known.kind, key, problem);
-      warnings.push(`${where}: ${object["kind"]} ${key} cannot be read: ${problem}`);
-    } else state.set(known.kind, key, translated as Kinds[Kind]);
+    const filled = {
+      resourceVersion: "0",
+      ...metadata,
+      uid: metadata["uid"] ?? `${kind}/${key}`,
+      ...(namespace !== undefined && { namespace }),
+    };
+    const read = translate(kind, { ...object, metadata: filled });
+    if (read.ok) state.set(kind, read.key, read.object);
+    else {
+      const problem = `${read.field}: ${read.problem}`;
+      state.setAside(kind, key, problem);
+      warnings.push(`${where}: ${word} ${key} cannot be read: ${problem}`);
+    }
   }
   return warnings;
 }

@@ -3,6 +3,7 @@
  * within seconds, so "missing" is said only after the API has said it (decisions.md 1).
  */
 
+import { kindInfo } from "../apis/kubernetes.ts";
 import type { ErrorCause } from "../metrics.ts";
 import type { Doubt } from "../scheduling/plan.ts";
 import type { LiveOutcome, Parts } from "./parts.ts";
@@ -37,14 +38,17 @@ export async function settleDoubts(
       outcomes.push({ doubt, outcome });
     }
   };
-  await Promise.all(Array.from({ length: Math.min(inParallelMax, doubts.length) }, readOn));
-  timer.cancel();
+  try {
+    await Promise.all(Array.from({ length: Math.min(inParallelMax, doubts.length) }, readOn));
+  } finally {
+    timer.cancel();
+  }
   return worstOf(outcomes);
 }
 
 function worstOf(outcomes: readonly { doubt: Doubt; outcome: LiveOutcome }[]): Unsettled | undefined {
   for (const { doubt, outcome } of outcomes) {
-    const name = `${kindWords[doubt.kind]} "${doubt.key}"`;
+    const name = nameOf(doubt);
     if ("failed" in outcome) {
       return { cause: "liveReadFailed", text: `${name} is not in the cache and could not be read: ${outcome.failed}` };
     }
@@ -53,14 +57,7 @@ function worstOf(outcomes: readonly { doubt: Doubt; outcome: LiveOutcome }[]): U
   return undefined;
 }
 
-/** As kubectl names them. */
-export const kindWords: Readonly<Record<Doubt["kind"], string>> = {
-  node: "node",
-  volume: "persistentvolume",
-  claim: "persistentvolumeclaim",
-  class: "storageclass",
-  driver: "csidriver",
-  csiNode: "csinode",
-  capacity: "csistoragecapacity",
-  pod: "pod",
-};
+/** An object as kubectl names it: kind in lower case and name. */
+export function nameOf({ kind, key }: Doubt): string {
+  return `${kindInfo[kind].kind.toLowerCase()} "${key}"`;
+}

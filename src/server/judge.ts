@@ -6,8 +6,7 @@ import type { NodeName } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { Doubt, NodeVerdicts, PodVerdict } from "../scheduling/plan.ts";
 import type { PodReason } from "../scheduling/reasons.ts";
-import type { Unsettled } from "./doubts.ts";
-import { kindWords, settleDoubts } from "./doubts.ts";
+import { nameOf, settleDoubts, type Unsettled } from "./doubts.ts";
 import type { Parts } from "./parts.ts";
 
 export type Judgement =
@@ -81,8 +80,4 @@ function knowsNoNode(verdicts: NodeVerdicts): boolean {
 
 function doubtsOf(verdict: PodVerdict<NodeVerdicts> | Unsettled): readonly Doubt[] {
   return "doubts" in verdict ? verdict.doubts : [];
-}
-
-function nameOf({ kind, key }: Doubt): string {
-  return `${kindWords[kind]} "${key}"`;
 }

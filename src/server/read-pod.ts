@@ -9,8 +9,8 @@ export type ReadPod =
 
 export function readPod(raw: object | undefined): ReadPod {
   if (!raw) return { ok: false, text: "the request has no Pod" };
-  const pod = translate("pod", raw);
-  return "problem" in pod
-    ? { ok: false, text: `the Pod cannot be read: ${pod.field}: ${pod.problem}` }
-    : { ok: true, pod };
+  const read = translate("pod", raw);
+  return read.ok
+    ? { ok: true, pod: read.object }
+    : { ok: false, text: `the Pod cannot be read: ${read.field}: ${read.problem}` };
 }
