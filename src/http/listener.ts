@@ -32,7 +32,7 @@ export interface Listener {
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { handler, host, port, bodyLimitBytes, tls, onFault } = options;
-  const open = new Set<AbortController>();
+  const state: Serving = { open: new Set(), isDraining: false };
   const app = fastify({
     logger: false,
     bodyLimit: bodyLimitBytes,
@@ -49,42 +49,56 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (status >= 500) onFault?.(fault);
     reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
   });
-  app.all("*", (request, reply) => serve(request, reply, handler, open));
+  app.all("*", (request, reply) => serve(request, reply, handler, state));
 
   await app.listen({ host, port });
   const address = app.server.address();
   let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= Promise.resolve(app.close()).then(() => undefined));
+  const close = (): Promise<void> => {
+    state.isDraining = true;
+    closing ??= Promise.resolve(app.close()).then(() => undefined);
+    return closing;
+  };
   return {
     host,
     port: typeof address === "object" && address ? address.port : port,
     close,
     closeNow: async () => {
       const closed = close();
-      for (const controller of open) controller.abort();
+      for (const controller of state.open) controller.abort();
       app.server.closeAllConnections();
       await closed;
     },
   };
 }
 
+interface Serving {
+  /** One for each request whose reply has not gone out. */
+  readonly open: Set<AbortController>;
+  isDraining: boolean;
+}
+
 async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
   handler: Exchange,
-  open: Set<AbortController>,
+  state: Serving,
 ): Promise<FastifyReply> {
   const { raw } = reply;
+  const { socket } = request.raw;
   const controller = new AbortController();
-  open.add(controller);
+  state.open.add(controller);
   // Not request.signal nor the request's 'close': both fire as soon as the body is read, with the client still there.
   raw.once("close", () => {
-    open.delete(controller);
+    state.open.delete(controller);
     if (!raw.writableEnded) controller.abort();
+    // Node keeps a connection that was busy when the server closed for its next request, which would never be taken.
+    if (state.isDraining) socket.end();
   });
 
   const { status, headers, body } = await handler(toHttpRequest(request), controller.signal);
   if (raw.destroyed) return reply.hijack();
+  if (state.isDraining) reply.header("connection", "close");
   if (typeof body === "string" || body instanceof Uint8Array) {
     // A content length on every whole reply: Go drops the connection after a large chunked one.
     return reply
