@@ -1,7 +1,20 @@
 /** Nodes and Pods, reduced to what decisions use. */
 import { claimKey, nodeName, podKey, podUid } from "../scheduling/names.ts";
 import type { Node, Pod, PodClaim, Taint } from "../scheduling/objects.ts";
-import { child, entries, Fault, type Fields, field, flag, list, object, requiredText, text } from "./fields.ts";
+import {
+  amount,
+  child,
+  entries,
+  Fault,
+  type Fields,
+  field,
+  flag,
+  isName,
+  list,
+  object,
+  requiredText,
+  text,
+} from "./fields.ts";
 import { type Reading, readLabels, readVersioned } from "./storage.ts";
 
 export function readNode(raw: Fields, { interning, nodeAnnotations }: Reading): Node {
@@ -19,11 +32,17 @@ export function readNode(raw: Fields, { interning, nodeAnnotations }: Reading): 
     allocatable: new Map(
       Object.entries(child(status, "allocatable", "status.allocatable")).map(([key, value]) => [
         interning.text(key),
-        interning.text(String(value)),
+        interning.text(readAmount(value, `status.allocatable[${key}]`)),
       ]),
     ),
     annotations: new Map(annotations.filter(([key]) => nodeAnnotations.has(key))),
   };
+}
+
+function readAmount(value: unknown, path: string): string {
+  const text = amount(value);
+  if (text === undefined) throw new Fault(path, "not a quantity");
+  return text;
 }
 
 function readTaint(raw: unknown, path: string): Taint {
@@ -76,6 +95,7 @@ function readClaims(spec: Fields, namespace: string, pod: string): PodClaim[] {
     const claimName = isEphemeral
       ? `${pod}-${requiredText(volume, "name", `${path}.name`)}`
       : requiredText(source, "claimName", `${path}.persistentVolumeClaim.claimName`);
+    if (!isName(claimName)) throw new Fault(path, "names a claim that cannot exist");
     const claim = claimKey(namespace, claimName);
     // A claim mounted twice is one claim (departure D2). Where either mount is ephemeral, its owner is checked.
     found.set(claim, { claim, ephemeral: isEphemeral || (found.get(claim)?.ephemeral ?? false) });

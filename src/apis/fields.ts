@@ -77,3 +77,13 @@ export function entries(fields: Fields, name: string, path: string): readonly (r
     return [key, value] as const;
   });
 }
+
+/** What can stand in a path, which every name and namespace must. @see apimachinery pkg/api/validation/path/name.go */
+export function isName(name: string): boolean {
+  return name !== "" && name !== "." && name !== ".." && !/[/%]/.test(name) && name.isWellFormed();
+}
+
+/** A quantity's text. Bare numbers are as good; files have them. */
+export function amount(value: unknown): string | undefined {
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
+}

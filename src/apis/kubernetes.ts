@@ -1,7 +1,7 @@
 /** The one door from the API's objects to ours: `translate` is total, whatever it is given. */
 import type { Kind, Kinds, ObjectKey } from "../scheduling/objects.ts";
 import { readNode, readPod } from "./cluster.ts";
-import { Fault, type Fields, field, object } from "./fields.ts";
+import { Fault, type Fields, field, isName, object, text } from "./fields.ts";
 import { Interning } from "./interning.ts";
 import {
   type Reading,
@@ -78,13 +78,15 @@ export const kindInfo: { readonly [K in Kind]: KindInfo } = {
   },
 };
 
-/** The path of one object. */
-export function objectPath(kind: Kind, key: ObjectKey): string {
+/** The path of one object; `undefined` for a key that can name none, and would lead elsewhere. */
+export function objectPath(kind: Kind, key: ObjectKey): string | undefined {
   const { path, plural, namespaced } = kindInfo[kind];
-  if (!namespaced) return `${path}/${encodeURIComponent(key)}`;
+  if (!namespaced) return isName(key) ? `${path}/${encodeURIComponent(key)}` : undefined;
   const slash = key.indexOf("/");
-  const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)].map(encodeURIComponent);
-  return `${path.slice(0, -plural.length)}namespaces/${namespace}/${plural}/${name}`;
+  const [namespace, name] = [key.slice(0, Math.max(slash, 0)), key.slice(slash + 1)];
+  if (!isName(namespace) || !isName(name)) return undefined;
+  const parent = `${path.slice(0, -plural.length)}namespaces/${encodeURIComponent(namespace)}`;
+  return `${parent}/${plural}/${encodeURIComponent(name)}`;
 }
 
 const readers: { readonly [K in Kind]: (raw: Fields, reading: Reading) => Kinds[K] } = {
@@ -111,13 +113,18 @@ export class Translator {
     try {
       const fields = object(raw, "(the object)");
       key = keyOf(kind, fields);
+      // Items of a list do not repeat their kind.
+      const ownKind = text(fields, "kind", "kind");
+      if (ownKind !== undefined && ownKind !== kindInfo[kind].kind)
+        throw new Fault("kind", `not ${kindInfo[kind].kind}`);
       const read = readers[kind](fields, this.#reading);
       return key === undefined
-        ? { ok: false, key, field: "metadata.name", problem: "missing" }
+        ? { ok: false, key, field: "metadata.name", problem: "not a name" }
         : { ok: true, key, object: read };
     } catch (thrown) {
       if (thrown instanceof Fault) return { ok: false, key, field: thrown.field, problem: thrown.problem };
-      throw thrown;
+      // Nothing else is thrown, as far as anybody knows; a peer must not be the one to find out.
+      return { ok: false, key, field: "(the object)", problem: `cannot be read: ${thrown}` };
     }
   }
 }
@@ -127,14 +134,23 @@ export function translate<K extends Kind>(kind: K, raw: unknown): Translation<Ki
   return new Translator().translate(kind, raw);
 }
 
-/** "namespace/name" or the name; undefined where metadata does not give it. Never throws. */
+/** "namespace/name" or the name; undefined where metadata does not give it, or gives what can be no name. Never throws. */
 export function keyOf(kind: Kind, raw: unknown): ObjectKey | undefined {
   if (typeof raw !== "object" || raw === null) return undefined;
   const metadata = field(raw as Fields, "metadata");
   if (typeof metadata !== "object" || metadata === null) return undefined;
   const name = field(metadata as Fields, "name");
-  if (typeof name !== "string" || name === "") return undefined;
+  if (typeof name !== "string" || !isName(name)) return undefined;
   if (!kindInfo[kind].namespaced) return name;
   const namespace = field(metadata as Fields, "namespace");
-  return typeof namespace === "string" && namespace !== "" ? `${namespace}/${name}` : undefined;
+  return typeof namespace === "string" && isName(namespace) ? `${namespace}/${name}` : undefined;
+}
+
+/** metadata.resourceVersion, opaque; undefined where there is none. Never throws. */
+export function versionOf(raw: unknown): string | undefined {
+  if (typeof raw !== "object" || raw === null) return undefined;
+  const metadata = field(raw as Fields, "metadata");
+  if (typeof metadata !== "object" || metadata === null) return undefined;
+  const version = field(metadata as Fields, "resourceVersion");
+  return typeof version === "string" && version !== "" ? version : undefined;
 }

@@ -27,8 +27,12 @@ function readTerm(raw: unknown, path: string): Term {
   const labels = readRequirements(term, "matchExpressions", path);
   const fields = readRequirements(term, "matchFields", path);
   if (!labels || !fields) return matchesNothing;
-  const fieldsValid = fields.every(({ operator }) => operator === "In" || operator === "NotIn");
-  return fieldsValid ? { labels, fields } : matchesNothing;
+  return fields.every(isFieldRequirement) ? { labels, fields } : matchesNothing;
+}
+
+/** Fields know In and NotIn with one value. */
+function isFieldRequirement({ operator, values }: Requirement): boolean {
+  return (operator === "In" || operator === "NotIn") && values.size === 1;
 }
 
 /** Undefined when one of them is not valid. */
@@ -37,7 +41,7 @@ function readRequirements(fields: Fields, name: string, path: string): Requireme
   for (const [index, raw] of list(fields, name, `${path}.${name}`).entries()) {
     const where = `${path}.${name}[${index}]`;
     const one = object(raw, where);
-    const read = requirement(
+    const read = compile(
       requiredText(one, "key", `${where}.key`),
       requiredText(one, "operator", `${where}.operator`),
       texts(one, "values", `${where}.values`),
@@ -52,18 +56,15 @@ function readRequirements(fields: Fields, name: string, path: string): Requireme
 export function readLabelSelector(fields: Fields, path: string): LabelSelector {
   const requirements: Requirement[] = [];
   for (const [key, value] of entries(fields, "matchLabels", `${path}.matchLabels`)) {
-    const read = requirement(key, "In", [value]);
-    if (read) requirements.push(read);
+    const read = compile(key, "In", [value]);
+    if (!read) throw new Fault(`${path}.matchLabels`, "has what can be no label");
+    requirements.push(read);
   }
   for (const [index, raw] of list(fields, "matchExpressions", `${path}.matchExpressions`).entries()) {
     const where = `${path}.matchExpressions[${index}]`;
     const one = object(raw, where);
     const operator = requiredText(one, "operator", `${where}.operator`);
-    const read = requirement(
-      requiredText(one, "key", `${where}.key`),
-      operator,
-      texts(one, "values", `${where}.values`),
-    );
+    const read = compile(requiredText(one, "key", `${where}.key`), operator, texts(one, "values", `${where}.values`));
     if (!read || read.number !== undefined) throw new Fault(`${where}.operator`, `"${operator}" is not valid here`);
     requirements.push(read);
   }
@@ -81,11 +82,32 @@ export function readTopologies(fields: Fields, path: string): NodeSelector | und
       const labels = expressions.map((expression, position) => {
         const at = `${where}.matchLabelExpressions[${position}]`;
         const one = object(expression, at);
-        return requirement(requiredText(one, "key", `${at}.key`), "In", texts(one, "values", `${at}.values`));
+        return compile(requiredText(one, "key", `${at}.key`), "In", texts(one, "values", `${at}.values`));
       });
       return labels.some((one) => one === undefined)
         ? matchesNothing
         : { labels: labels.filter((one) => one !== undefined), fields: [] };
     }),
   );
+}
+
+const labelName = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const labelPrefix = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const labelNameMax = 63;
+const labelPrefixMax = 253;
+
+/** @see apimachinery pkg/labels/selector.go, NewRequirement, which refuses keys and values that no label can have */
+function compile(key: string, operator: string, values: readonly string[]): Requirement | undefined {
+  return isLabelKey(key) && values.every(isLabelValue) ? requirement(key, operator, values) : undefined;
+}
+
+function isLabelKey(key: string): boolean {
+  const slash = key.indexOf("/");
+  if (slash > labelPrefixMax || (slash >= 0 && !labelPrefix.test(key.slice(0, slash)))) return false;
+  const name = key.slice(slash + 1);
+  return name.length <= labelNameMax && labelName.test(name);
+}
+
+function isLabelValue(value: string): boolean {
+  return value === "" || (value.length <= labelNameMax && labelName.test(value));
 }

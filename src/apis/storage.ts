@@ -17,6 +17,7 @@ import {
   type ClaimRef,
   type CsiNode,
   type Driver,
+  type Labels,
   type StorageClass,
   type Versioned,
   type Volume,
@@ -24,6 +25,7 @@ import {
 } from "../scheduling/objects.ts";
 import { type Bytes, parseBytes } from "../scheduling/quantity.ts";
 import {
+  amount,
   child,
   entries,
   Fault,
@@ -76,7 +78,7 @@ export function readVolume(raw: Fields, { interning }: Reading): Volume {
     ),
     mode: readMode(spec),
     accessModes: readAccessModes(spec),
-    labels: readLabels(metadata, interning),
+    labels: sharedLabels(readLabels(metadata, interning), interning),
     ...(selector && { affinity: interning.value(`node ${selector.identity}`, () => selector) }),
     phase: interning.text(text(child(raw, "status", "status"), "phase", "status.phase") ?? ""),
     ...(claimRef && { claimRef }),
@@ -127,6 +129,7 @@ export function readClaim(raw: Fields, { interning }: Reading): Claim {
   const requests = child(child(spec, "resources", "spec.resources"), "requests", "spec.resources.requests");
   const request = bytes(requests, "storage", "spec.resources.requests.storage");
   const selector = present(spec, "selector", "spec.selector");
+  const compiled = selector && readLabelSelector(selector, "spec.selector");
   const name = text(spec, "volumeName", "spec.volumeName");
   const selectedNode = text(annotations, labels.selectedNode, `metadata.annotations.${labels.selectedNode}`);
   const controller = readController(metadata);
@@ -139,7 +142,7 @@ export function readClaim(raw: Fields, { interning }: Reading): Claim {
     ...(request !== undefined && { request }),
     mode: readMode(spec),
     accessModes: readAccessModes(spec),
-    ...(selector && { selector: readLabelSelector(selector, "spec.selector") }),
+    ...(compiled && { selector: interning.value(`label ${compiled.identity}`, () => compiled) }),
     ...(name !== undefined && { volumeName: volumeName(name) }),
     bindCompleted: field(annotations, labels.bindCompleted) !== undefined,
     lost: text(child(raw, "status", "status"), "phase", "status.phase") === "Lost",
@@ -193,23 +196,28 @@ function readAttributesClass(spec: Fields, interning: Interning): string {
   return interning.text(text(spec, "volumeAttributesClassName", "spec.volumeAttributesClassName") ?? "");
 }
 
-const noLabels: ReadonlyMap<string, string> = new Map();
+const noLabels: Labels = new Map();
 
-export function readLabels(metadata: Fields, interning: Interning): ReadonlyMap<string, string> {
+export function readLabels(metadata: Fields, interning: Interning): Labels {
   const found = entries(metadata, "labels", "metadata.labels");
   if (found.length === 0) return noLabels;
   return new Map(found.map(([key, value]) => [interning.text(key), interning.text(value)]));
 }
 
+/** Many volumes carry equal labels; a map of its own for each would be most of its record. */
+function sharedLabels(labels: Labels, interning: Interning): Labels {
+  let identity = "labels";
+  for (const [key, value] of labels) identity += `\0${key}\0${value}`;
+  return interning.value(identity, () => labels);
+}
+
 function bytes(fields: Fields, name: string, path: string): Bytes | undefined {
   const value = field(fields, name);
   if (value === undefined) return undefined;
-  // A whole number is as good as its text; YAML files have such.
-  const read = parseBytes(typeof value === "number" && Number.isSafeInteger(value) ? String(value) : String(value));
-  if (read === undefined || (typeof value !== "string" && typeof value !== "number")) {
-    throw new Fault(path, `${JSON.stringify(value)?.slice(0, 80)} is no size`);
-  }
-  return read;
+  const written = amount(value);
+  const read = written === undefined ? undefined : parseBytes(written);
+  if (read !== undefined) return read;
+  throw new Fault(path, written === undefined ? "not a size" : `"${written.slice(0, 80)}" is no size`);
 }
 
 function required<T>(value: T | undefined, path: string): T {
@@ -251,9 +259,9 @@ export function readCsiNode(raw: Fields, { interning }: Reading): CsiNode {
   const migrated = text(annotations, labels.migratedPlugins, `metadata.annotations.${labels.migratedPlugins}`);
   return {
     ...readVersioned(metadata),
-    name: nodeName(requiredText(metadata, "name", "metadata.name")),
+    name: nodeName(interning.text(requiredText(metadata, "name", "metadata.name"))),
     drivers: [...new Set(drivers)],
-    migratedPlugins: migrated === undefined ? [] : migrated.split(","),
+    migratedPlugins: migrated === undefined ? [] : migrated.split(",").map((name) => interning.text(name)),
   };
 }
 
