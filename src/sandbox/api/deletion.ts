@@ -34,7 +34,7 @@ export function readDeleteOptions(body: JsonObject | undefined, query: URLSearch
   };
 }
 
-export interface Deleted {
+interface Deleted {
   readonly version: Version;
   /** False while finalizers or a pod's grace keep it. */
   readonly isGone: boolean;

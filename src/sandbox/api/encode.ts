@@ -61,7 +61,7 @@ export function viewVersion(version: Version, resource: Resource): ApiObject {
   return resource.group === "events.k8s.io" ? eventToGrouped(object) : object;
 }
 
-export function viewBytes(version: Version, resource: Resource): Uint8Array {
+function viewBytes(version: Version, resource: Resource): Uint8Array {
   return resource.group === "events.k8s.io" ? toBytes(viewVersion(version, resource)) : version.bytes;
 }
 

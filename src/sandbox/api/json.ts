@@ -5,13 +5,6 @@ export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-export interface OwnerReference extends JsonObject {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-}
-
 /** An object's metadata after `readObject` has looked at it: what is typed here has the type. */
 export interface ObjectMeta {
   name: string;

@@ -43,7 +43,7 @@ export function applyPatch(original: JsonObject, patch: Patch): JsonObject {
 }
 
 /** RFC 7386. */
-export function mergePatch(original: JsonObject, patch: JsonObject): JsonObject {
+function mergePatch(original: JsonObject, patch: JsonObject): JsonObject {
   const merged: JsonObject = { ...original };
   for (const [key, value] of Object.entries(patch)) {
     const old = at(merged, key);

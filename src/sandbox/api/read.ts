@@ -11,14 +11,14 @@ import { Watch } from "./watch.ts";
 /** Watches without a timeout end after half an hour to an hour, as the real server's do, so that load spreads. */
 const watchTimeoutMinMs: Milliseconds = 1_800_000;
 
-export interface ReadContext {
+interface ReadContext {
   readonly store: Store;
   readonly runtime: Runtime;
   readonly bookmarkIntervalMs: Milliseconds;
   readonly watches: Set<Watch>;
 }
 
-export interface Read {
+interface Read {
   readonly target: Target;
   readonly query: URLSearchParams;
   readonly accept: string | undefined;

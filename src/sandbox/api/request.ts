@@ -80,7 +80,7 @@ export function mediaTypeOf({ headers }: HttpRequest): string {
 }
 
 /** JSON, or YAML where `yaml`. @throws ApiError 400 for a text that is neither or that could not be kept */
-export function parseText(text: string, yaml: boolean): JsonValue {
+function parseText(text: string, yaml: boolean): JsonValue {
   let value: unknown;
   try {
     value = yaml ? parseYaml(text, { maxAliasCount: 100 }) : JSON.parse(text);

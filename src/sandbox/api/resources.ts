@@ -37,10 +37,10 @@ import {
   checkWorkload,
 } from "./validation.ts";
 
-export type NameRule = "subdomain" | "label";
+type NameRule = "subdomain" | "label";
 
 /** A field that clients may select by: where its value is, and what an object without it counts as. */
-export interface SelectableField {
+interface SelectableField {
   readonly path: readonly string[];
   readonly empty: string;
 }

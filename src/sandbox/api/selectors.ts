@@ -21,7 +21,7 @@ function tokensOf(text: string): string[] {
 }
 
 /** The grammar of `labels.Parse`: a, !a, a=b, a==b, a!=b, a in (b,c), a notin (b,c), a>1, a<1, joined by commas. */
-export function compileLabelSelector(text: string): LabelTest {
+function compileLabelSelector(text: string): LabelTest {
   const tokens = tokensOf(text);
   const tests: LabelTest[] = [];
   let next = 0;
@@ -75,7 +75,7 @@ function takeSet(text: string, take: () => string, peek: () => string | undefine
 }
 
 /** "a=b,c!=d" over the resource's selectable fields. @throws ApiError 400 for a field it does not have */
-export function compileFieldSelector(text: string, resource: Resource): Matches {
+function compileFieldSelector(text: string, resource: Resource): Matches {
   const names = [...resource.fields.keys()];
   const tests = text
     .split(",")

@@ -32,7 +32,7 @@ export class ApiError extends Error {
 }
 
 /** Which resource an error is about: plural name and group, "" being core. */
-export interface GroupResource {
+interface GroupResource {
   readonly group: string;
   readonly plural: string;
 }

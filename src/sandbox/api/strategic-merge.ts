@@ -32,13 +32,13 @@ const mergeKeys: ReadonlyMap<string, readonly string[]> = new Map([
 const sets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
 
 /** The key by which the elements of a list in `field` are told apart; `undefined` for a list that is one value. */
-export function mergeKeyOf(field: string, lists: readonly JsonValue[][]): string | undefined {
+function mergeKeyOf(field: string, lists: readonly JsonValue[][]): string | undefined {
   const keys = mergeKeys.get(field);
   if (!keys) return undefined;
   return keys.find((key) => lists.some((list) => list.some((element) => at(element, key) !== undefined))) ?? keys[0];
 }
 
-export function isSetField(field: string): boolean {
+function isSetField(field: string): boolean {
   return sets.has(field);
 }
 

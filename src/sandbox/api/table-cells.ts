@@ -24,10 +24,10 @@ export const field =
     return value === undefined || value === null || value === "" ? unset : String(value);
   };
 
-export const secondsInDay = 86_400;
+const secondsInDay = 86_400;
 
 /** Short like `duration.HumanDuration`: two units where one would say too little. */
-export function humanDuration(ms: number): string {
+function humanDuration(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / 1000);
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
@@ -59,7 +59,7 @@ export const age = text(
   since(({ metadata }) => metadata.creationTimestamp ?? ""),
 );
 
-export const modeNames = new Map([
+const modeNames = new Map([
   ["ReadWriteOnce", "RWO"],
   ["ReadOnlyMany", "ROX"],
   ["ReadWriteMany", "RWX"],

@@ -29,11 +29,11 @@ const unsupported = (field: string, value: unknown, allowed: readonly string[]):
   return { field, type: "Unsupported value", value, message };
 };
 
-export function isDnsLabel(text: string): boolean {
+function isDnsLabel(text: string): boolean {
   return text.length <= 63 && label.test(text);
 }
 
-export function isSubdomain(text: string): boolean {
+function isSubdomain(text: string): boolean {
   return text.length <= 253 && subdomain.test(text);
 }
 

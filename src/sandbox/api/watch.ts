@@ -6,7 +6,7 @@ import type { JsonObject } from "./json.ts";
 import type { Matches } from "./selectors.ts";
 import { type ApiError, expired } from "./status.ts";
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly collection: Collection;
   readonly runtime: Runtime;
   readonly encoder: Encoder;

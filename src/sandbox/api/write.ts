@@ -23,7 +23,7 @@ export function storedAs(resource: Resource): Resource {
   return resource.group === "events.k8s.io" ? getResource("events") : resource;
 }
 
-export function readStored(value: JsonObject, resource: Resource): ApiObject {
+function readStored(value: JsonObject, resource: Resource): ApiObject {
   const object = readObject(value, resource);
   return resource.group === "events.k8s.io" ? eventToCore(object) : object;
 }
@@ -116,7 +116,7 @@ export function update(context: WriteContext, target: Target, value: JsonObject,
   return replace(context, { resource, current, next, subresource: target.subresource, dryRun });
 }
 
-export interface Replacement {
+interface Replacement {
   readonly resource: Resource;
   readonly current: Version;
   readonly next: ApiObject;
@@ -208,7 +208,7 @@ function isChangedSpec(next: ApiObject, before: ApiObject): boolean {
 }
 
 /** Whether nothing holds a deleted object any more: no finalizer, and for a pod no grace. */
-export function isFinished({ metadata }: ApiObject, resource: Resource): boolean {
+function isFinished({ metadata }: ApiObject, resource: Resource): boolean {
   if (!metadata.deletionTimestamp || (metadata.finalizers ?? []).length > 0) return false;
   return resource.plural !== "pods" || (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }
