@@ -217,6 +217,27 @@ test("apply creates, merges by manager and takes back what it no longer names", 
   expect(body.metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toEqual(["you", "me"]);
 });
 
+test("apply refuses a field that another manager applied, unless it is forced", async () => {
+  const { call } = makeApi();
+  const apply = (query: string, image: string) => {
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "p" },
+      spec: { containers: [{ name: "app", image }] },
+    };
+    return call("PATCH", `${pods}/p?${query}`, pod, { "content-type": "application/apply-patch+yaml" });
+  };
+  await apply("fieldManager=me", "a:1");
+  expect((await apply("fieldManager=you", "a:1")).status).toBe(200);
+  const { status, body } = await apply("fieldManager=you", "a:2");
+  expect([status, body.reason]).toEqual([409, "Conflict"]);
+  expect(body.message).toBe('Apply failed with 1 conflict: conflict with "me": .spec.containers[name="app"].image');
+  expect((await apply("fieldManager=you&force=true", "a:2")).body.spec.containers[0].image).toBe("a:2");
+  expect((await apply("fieldManager=you", "a:3")).status).toBe(200);
+  expect((await apply("fieldManager=me", "a:1")).status).toBe(409);
+});
+
 test("apply without a manager is refused", async () => {
   const { patch } = makeApi();
   expect((await patch(`${configMaps}/a`, "apply-patch+yaml", { metadata: { name: "a" } })).status).toBe(400);

@@ -1,9 +1,10 @@
 /** The four patches of the API: merge, JSON, strategic merge, apply. All return a new object and change nothing. */
-import type { HttpRequest, Milliseconds } from "../../runtime/runtime.ts";
-import { at, cloneJson, equalJson, isObject, type JsonObject, type JsonValue, listAt, textAt } from "./json.ts";
+import type { HttpRequest } from "../../runtime/runtime.ts";
+import { type ApplyOptions, serverSideApply } from "./apply.ts";
+import { at, cloneJson, equalJson, isObject, type JsonObject, type JsonValue, textAt } from "./json.ts";
 import { bodyValue, mediaTypeOf } from "./request.ts";
 import { ApiError, badRequest, unsupportedMediaType } from "./status.ts";
-import { fieldsOf, removeFields, strategicMerge } from "./strategic-merge.ts";
+import { strategicMerge } from "./strategic-merge.ts";
 
 export const applyType = "application/apply-patch+yaml";
 const patchTypes = [
@@ -13,25 +14,22 @@ const patchTypes = [
   applyType,
 ];
 
-export interface Patch {
+export interface Patch extends ApplyOptions {
   readonly type: string;
   readonly value: JsonValue;
-  /** Who applies; asked for by apply alone. */
-  readonly manager: string;
-  readonly wallTimeMs: Milliseconds;
 }
 
 /** @throws ApiError 415 for a content type that is no patch, 400 for a body that cannot be read */
-export function readPatch(request: HttpRequest, manager: string, wallTimeMs: Milliseconds): Patch {
+export function readPatch(request: HttpRequest, options: ApplyOptions): Patch {
   const type = mediaTypeOf(request);
   if (!patchTypes.includes(type)) throw unsupportedMediaType(type, patchTypes);
   const value = bodyValue(request, type === applyType);
   const isList = type === "application/json-patch+json";
   if (isList ? !Array.isArray(value) : !isObject(value))
     throw badRequest(`the patch is not ${isList ? "a list" : "an object"}`);
-  if (type === applyType && manager === "")
+  if (type === applyType && options.manager === "")
     throw badRequest("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value: is required for apply patch");
-  return { type, value, manager, wallTimeMs };
+  return { ...options, type, value };
 }
 
 export function applyPatch(original: JsonObject, patch: Patch): JsonObject {
@@ -51,31 +49,6 @@ function mergePatch(original: JsonObject, patch: JsonObject): JsonObject {
     else merged[key] = isObject(value) ? mergePatch(isObject(old) ? old : {}, value) : value;
   }
   return merged;
-}
-
-function serverSideApply(original: JsonObject, config: JsonObject, { manager, wallTimeMs }: Patch): JsonObject {
-  const metadata = at(config, "metadata");
-  if (at(metadata, "managedFields") !== undefined) throw badRequest("metadata.managedFields must be nil");
-  const entries = listAt(original, "metadata", "managedFields").filter(isObject);
-  const before = entries.find((entry) => textAt(entry, "manager") === manager);
-  const others = entries.filter((entry) => entry !== before);
-  const fieldsV1 = fieldsOf(config);
-
-  const merged = cloneJson(strategicMerge(original, config));
-  const owned = at(before, "fieldsV1");
-  const kept = [fieldsV1, ...others.map((entry) => at(entry, "fieldsV1")).filter(isObject)];
-  if (isObject(owned)) removeFields(merged, owned, kept);
-
-  const time = new Date(wallTimeMs).toISOString().replace(/\.\d+Z/, "Z");
-  const apiVersion = textAt(config, "apiVersion");
-  const isSame = isObject(owned) && equalJson(owned, fieldsV1);
-  const entry =
-    isSame && before ? before : { manager, operation: "Apply", apiVersion, time, fieldsType: "FieldsV1", fieldsV1 };
-  const mergedMetadata = at(merged, "metadata");
-  return {
-    ...merged,
-    metadata: { ...(isObject(mergedMetadata) ? mergedMetadata : {}), managedFields: [...others, entry] },
-  };
 }
 
 function jsonPatch(original: JsonObject, operations: readonly JsonValue[]): JsonObject {

@@ -1,5 +1,5 @@
 /** Strategic merge patches: lists of the API merge by key where its types say so. Source: apimachinery util/strategicpatch. */
-import { at, cloneJson, isObject, type JsonObject, type JsonValue, setDefault } from "./json.ts";
+import { at, cloneJson, isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { badRequest } from "./status.ts";
 
 /**
@@ -32,13 +32,13 @@ const mergeKeys: ReadonlyMap<string, readonly string[]> = new Map([
 const sets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
 
 /** The key by which the elements of a list in `field` are told apart; `undefined` for a list that is one value. */
-function mergeKeyOf(field: string, lists: readonly JsonValue[][]): string | undefined {
+export function mergeKeyOf(field: string, lists: readonly JsonValue[][]): string | undefined {
   const keys = mergeKeys.get(field);
   if (!keys) return undefined;
   return keys.find((key) => lists.some((list) => list.some((element) => at(element, key) !== undefined))) ?? keys[0];
 }
 
-function isSetField(field: string): boolean {
+export function isSetField(field: string): boolean {
   return sets.has(field);
 }
 
@@ -113,63 +113,4 @@ function withoutDirectives(patch: JsonObject): JsonObject {
   delete kept["$patch"];
   for (const key of Object.keys(kept)) if (key.startsWith("$")) delete kept[key];
   return kept;
-}
-
-/** Which fields an applied configuration speaks of, in the form of FieldsV1: "f:field", "k:{key}", "." for an element itself. */
-export function fieldsOf(config: JsonObject, isRoot = true): JsonObject {
-  const fields: JsonObject = {};
-  for (const [key, value] of Object.entries(config)) {
-    if (isRoot && (key === "kind" || key === "apiVersion")) continue;
-    if (isObject(value)) fields[`f:${key}`] = fieldsOf(value, false);
-    else fields[`f:${key}`] = Array.isArray(value) ? listFieldsOf(key, value) : {};
-  }
-  if (isRoot && isObject(fields["f:metadata"])) {
-    for (const identity of ["f:name", "f:namespace"]) delete fields["f:metadata"][identity];
-  }
-  return fields;
-}
-
-function listFieldsOf(field: string, list: JsonValue[]): JsonObject {
-  const key = mergeKeyOf(field, [list]);
-  const fields: JsonObject = {};
-  for (const element of list) {
-    const value = key === undefined ? undefined : at(element, key);
-    if (key !== undefined && value !== undefined && isObject(element)) {
-      fields[`k:${JSON.stringify({ [key]: value })}`] = { ".": {}, ...fieldsOf(element, false) };
-    } else if (isSetField(field)) fields[`v:${JSON.stringify(element)}`] = {};
-  }
-  return fields;
-}
-
-/** Takes out of `object` what `owned` names and no set of `kept` does: fields their manager no longer applies. */
-export function removeFields(object: JsonObject, owned: JsonObject, kept: readonly JsonObject[]): void {
-  for (const [name, below] of Object.entries(owned)) {
-    if (!name.startsWith("f:")) continue;
-    const field = name.slice(2);
-    const value = at(object, field);
-    const keptBelow = kept.map((fields) => at(fields, name)).filter(isObject);
-    if (keptBelow.length === 0 && value !== undefined && isObject(below) && Object.keys(below).length === 0) {
-      delete object[field];
-    } else if (isObject(value) && isObject(below)) {
-      removeFields(value, below, keptBelow);
-      if (keptBelow.length === 0 && Object.keys(value).length === 0) delete object[field];
-    } else if (Array.isArray(value) && isObject(below)) removeElements(object, field, below, keptBelow);
-  }
-}
-
-function removeElements(parent: JsonObject, field: string, owned: JsonObject, kept: readonly JsonObject[]): void {
-  const list = parent[field];
-  if (!Array.isArray(list)) return;
-  const key = mergeKeyOf(field, [list]);
-  parent[field] = list.filter((element) => {
-    const name =
-      isObject(element) && key ? `k:${JSON.stringify({ [key]: at(element, key) })}` : `v:${JSON.stringify(element)}`;
-    const below = at(owned, name);
-    if (!isObject(below)) return true;
-    const keptBelow = kept.map((fields) => at(fields, name)).filter(isObject);
-    if (keptBelow.length === 0) return false;
-    if (isObject(element)) removeFields(element, below, keptBelow);
-    return true;
-  });
-  setDefault(parent, field, []);
 }

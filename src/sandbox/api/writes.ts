@@ -1,12 +1,13 @@
 /** POST, PUT, PATCH and DELETE: from the request to the write it asks for, and back. */
 import type { HttpReply, HttpRequest } from "../../runtime/runtime.ts";
+import type { ApplyOptions } from "./apply.ts";
 import type { Version } from "./collection.ts";
 import { type DeleteContext, readDeleteOptions, remove } from "./deletion.ts";
 import { formOf, makeEncoder, viewVersion } from "./encode.ts";
 import { faultIn, type JsonObject } from "./json.ts";
 import { applyPatch, applyType, type Patch, readPatch } from "./patch.ts";
 import { bindPod, evictPod } from "./pods.ts";
-import { bodyObject, type Target } from "./request.ts";
+import { bodyObject, flag, type Target } from "./request.ts";
 import { getScale, scaled } from "./scale.ts";
 import { compileSelectors } from "./selectors.ts";
 import { badRequest, bytesReply, jsonReply, methodNotAllowed, notFound, success, unknownPath } from "./status.ts";
@@ -101,10 +102,15 @@ function handlePut(context: DeleteContext, write: WriteRequest): HttpReply {
   return reply(context, write, 200, update(context, target, body, isDryRun(write)));
 }
 
+function applyOptions({ runtime }: DeleteContext, query: URLSearchParams): ApplyOptions {
+  const manager = query.get("fieldManager") ?? "";
+  return { manager, force: flag(query, "force"), wallTimeMs: runtime.wallTime() };
+}
+
 function handlePatch(context: DeleteContext, write: WriteRequest): HttpReply {
   const { request, target, query } = write;
   refuseOtherSubresource(target);
-  const patch = readPatch(request, query.get("fieldManager") ?? "", context.runtime.wallTime());
+  const patch = readPatch(request, applyOptions(context, query));
   const current = context.store.find(storedAs(target.resource), target.namespace, target.name);
   if (!current) return createByApply(context, write, patch);
   const patched = applyPatch(viewVersion(current, target.resource) as unknown as JsonObject, patch);
@@ -165,9 +171,7 @@ function handleScale(context: DeleteContext, write: WriteRequest): HttpReply {
   if (method === "GET") return jsonReply(200, scale);
   if (method !== "PUT" && method !== "PATCH") throw methodNotAllowed();
   const next =
-    method === "PUT"
-      ? requireBody(write)
-      : applyPatch(scale, readPatch(request, query.get("fieldManager") ?? "", context.runtime.wallTime()));
+    method === "PUT" ? requireBody(write) : applyPatch(scale, readPatch(request, applyOptions(context, query)));
   const object = scaled(viewVersion(current, resource), next);
   const version = update(context, { ...target, subresource: "" }, object, isDryRun(write));
   return jsonReply(200, getScale(viewVersion(version, resource)));
