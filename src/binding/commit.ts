@@ -12,6 +12,7 @@ import {
   isAtLeast,
   isProvision,
   isStatic,
+  isWritten,
   type StaticCommitment,
 } from "./commitment.ts";
 import { BindEnd } from "./endings.ts";

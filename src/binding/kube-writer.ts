@@ -1,0 +1,131 @@
+/**
+ * The binder's writes as requests. Volumes and claims are changed by merge patches that name uid and resourceVersion, so that
+ * a write which was decided on an older object can never land (FR-080: the patch type is named).
+ */
+
+import { objectPath } from "../apis/kubernetes.ts";
+import { boundByController, selectedNode } from "../apis/labels.ts";
+import type { ApiClient } from "../kube/client.ts";
+import type { Outcome } from "../kube/outcome.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { type ClaimKey, type ClaimUid, podKey, splitKey } from "../scheduling/names.ts";
+import type { Kind } from "../scheduling/objects.ts";
+import type {
+  KubeWriter,
+  NodeSelection,
+  PodAssignment,
+  PodEvent,
+  VolumeClaiming,
+  VolumeRelease,
+  WriteOutcome,
+} from "./ports.ts";
+
+/** The API client, as far as writes need it. Its own timeout is the longest that a write may be out. */
+export type WriterApi = Pick<ApiClient, "get" | "post" | "patch">;
+
+/** Events longer than this are refused. @see kubernetes pkg/apis/core/validation/events.go, NoteLengthLimit */
+const noteLengthMax = 1024;
+
+export class ApiKubeWriter implements KubeWriter {
+  readonly #runtime: Runtime;
+  readonly #api: WriterApi;
+  /** Who reports events. */
+  readonly #component: string;
+
+  constructor(deps: { readonly runtime: Runtime; readonly api: WriterApi; readonly component: string }) {
+    this.#runtime = deps.runtime;
+    this.#api = deps.api;
+    this.#component = deps.component;
+  }
+
+  claimVolume({ volume, uid, version, claim, marksBoundByController }: VolumeClaiming): Promise<WriteOutcome> {
+    const annotations = marksBoundByController && { annotations: { [boundByController]: "yes" } };
+    const claimRef = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      ...splitKey(claim.key),
+      uid: claim.uid,
+      resourceVersion: claim.version,
+    };
+    const patch = { metadata: { uid, resourceVersion: version, ...annotations }, spec: { claimRef } };
+    return this.#patch("volume", volume, patch);
+  }
+
+  releaseVolume({ volume, uid, version, keepsName }: VolumeRelease): Promise<WriteOutcome> {
+    const metadata = { uid, resourceVersion: version };
+    const patch = keepsName
+      ? { metadata, spec: { claimRef: { uid: null, resourceVersion: null } } }
+      : { metadata: { ...metadata, annotations: { [boundByController]: null } }, spec: { claimRef: null } };
+    return this.#patch("volume", volume, patch);
+  }
+
+  selectNode({ claim, uid, version, node }: NodeSelection): Promise<WriteOutcome> {
+    const metadata = { uid, resourceVersion: version, annotations: { [selectedNode]: node } };
+    return this.#patch("claim", claim, { metadata });
+  }
+
+  /** The status decides: what the API sends back with a 201 is a Status where its schema says Binding (FR-079). */
+  bindPod({ namespace, name, uid, node }: PodAssignment): Promise<WriteOutcome> {
+    const binding = {
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { namespace, name, uid },
+      target: { apiVersion: "v1", kind: "Node", name: node },
+    };
+    return this.#send(objectPath("pod", podKey(namespace, name)), (path) => this.#api.post(`${path}/binding`, binding));
+  }
+
+  recordEvent(event: PodEvent): Promise<WriteOutcome> {
+    const { namespace, pod, podUid, type, reason, note } = event;
+    const body = {
+      apiVersion: "events.k8s.io/v1",
+      kind: "Event",
+      metadata: { namespace, name: `${pod.slice(0, 200)}.${this.#runtime.uuid()}` },
+      eventTime: new Date(this.#runtime.wallTime()).toISOString().replace("Z", "000Z"),
+      reportingController: this.#component,
+      reportingInstance: this.#component,
+      action: "Binding",
+      reason,
+      type,
+      note: note.length > noteLengthMax ? `${note.slice(0, noteLengthMax - 1)}…` : note,
+      regarding: { apiVersion: "v1", kind: "Pod", namespace, name: pod, uid: podUid },
+    };
+    const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+    return this.#send(path, (to) => this.#api.post(to, body));
+  }
+
+  async lastWarning(claim: ClaimKey, uid: ClaimUid): Promise<string | undefined> {
+    const { namespace } = splitKey(claim);
+    const selector = encodeURIComponent(`involvedObject.uid=${uid},type=Warning`);
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events?fieldSelector=${selector}&limit=50`;
+    const outcome = await this.#api.get(path);
+    return outcome.ok ? newestMessage(outcome.body) : undefined;
+  }
+
+  #patch(kind: Kind, key: string, patch: object): Promise<WriteOutcome> {
+    return this.#send(objectPath(kind, key), (path) => this.#api.patch(path, "merge", patch));
+  }
+
+  async #send(path: string | undefined, send: (path: string) => Promise<Outcome>): Promise<WriteOutcome> {
+    if (path === undefined) return { ok: false, status: 400, message: "the name can be no object's", ambiguous: false };
+    const outcome = await send(path);
+    return outcome.ok ? { ok: true, version: versionIn(outcome.body) } : outcome;
+  }
+}
+
+function versionIn(body: unknown): string | undefined {
+  const version = (body as { metadata?: { resourceVersion?: unknown } } | null)?.metadata?.resourceVersion;
+  return typeof version === "string" ? version : undefined;
+}
+
+function newestMessage(body: unknown): string | undefined {
+  const items = (body as { items?: unknown } | null)?.items;
+  if (!Array.isArray(items)) return undefined;
+  let newest: { at: string; message: string } | undefined;
+  for (const item of items as readonly Record<string, unknown>[]) {
+    const { lastTimestamp, eventTime, message } = item;
+    const at = String(lastTimestamp ?? eventTime ?? "");
+    if (typeof message === "string" && (!newest || at >= newest.at)) newest = { at, message };
+  }
+  return newest?.message;
+}
