@@ -4,7 +4,7 @@
  *
  * @see VB §4.2; kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go, bindAPIUpdate
  */
-import type { Claim, Volume } from "../scheduling/objects.ts";
+import type { Volume } from "../scheduling/objects.ts";
 import { type BindRun, isTransient } from "./bind-run.ts";
 import { type Commitment, isHarmless, type ProvisionCommitment, type StaticCommitment } from "./commitment.ts";
 import { BindEnd } from "./endings.ts";
@@ -80,7 +80,7 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
   const { key, uid } = commitment.claim;
   for (let tries = 0; isUndecided(commitment); tries++) {
     const { claim } = commitment;
-    await refuseOtherNode(run, claim);
+    await refuseOtherNode(run, commitment);
     const failed = await sendSelectedNode(run, commitment);
     if (!failed) return;
     if (!needsReading(failed)) {
@@ -127,9 +127,16 @@ async function sendSelectedNode(run: BindRun, commitment: ProvisionCommitment): 
 }
 
 /** Only a selected-node whose node is gone, by the API's word, is written over (FR-072, decision 14). */
-async function refuseOtherNode(run: BindRun, { key, selectedNode }: Claim): Promise<void> {
+async function refuseOtherNode(run: BindRun, commitment: ProvisionCommitment): Promise<void> {
+  const { key, selectedNode } = commitment.claim;
   if (selectedNode === undefined || selectedNode === run.subject.node) return;
   if (!(await run.readSurely("node", selectedNode))) return;
+  // What follows asks the state whether any plan is left here, so the state must know this much.
+  const { runtime, cluster, watchpoints, options } = run.world;
+  const isShown = (): boolean => cluster.state.get("claim", key)?.selectedNode === selectedNode;
+  const points = [{ kind: "claim", key }] as const;
+  await watchpoints.until({ runtime, signal: run.signal }, points, options.catchUpMs, isShown);
+  commitment.progress = "lost";
   throw new BindEnd("refused", `claim ${key} is being provisioned on node ${selectedNode}`);
 }
 

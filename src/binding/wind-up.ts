@@ -2,7 +2,7 @@
 import { planNode } from "../scheduling/filter.ts";
 import type { BindRun } from "./bind-run.ts";
 import { type BindEnd, withoutPercent } from "./endings.ts";
-import { lookAfter, releasePromises } from "./promises.ts";
+import { lookAfter, releaseLost, releasePromises } from "./promises.ts";
 import { rollBack } from "./roll-back.ts";
 
 /** @returns the text for kube-scheduler; never throws */
@@ -44,6 +44,8 @@ function mustRollBack(run: BindRun, { ending }: BindEnd): boolean {
 
 /** Whether the node could hold the Pod after all, with what is written and what is free. */
 function hasPlan(run: BindRun): boolean {
+  // What is lost is promised still, and a promise would decide for the planner.
+  releaseLost(run);
   const { subject, world } = run;
   const { state } = world.cluster;
   const pod = state.get("pod", subject.pod);

@@ -165,9 +165,13 @@ export class World {
   /** The PV controller's part: binds claims to volumes that name them, as VB §4.5 orders the writes. */
   async controlVolumes(): Promise<void> {
     await this.runtime.settle();
+    await this.bindVolumes();
+    await this.runtime.settle();
+  }
+
+  async bindVolumes(): Promise<void> {
     const { body } = await this.call("GET", "/api/v1/persistentvolumes");
     for (const volume of body.items) await this.#bindVolume(volume);
-    await this.runtime.settle();
   }
 
   async #bindVolume({ metadata: { name }, spec: { claimRef }, status }: Body): Promise<void> {
