@@ -35,7 +35,10 @@ export interface Config {
   readonly binding: {
     /** How long one bind waits for its claims. */
     readonly timeoutMs: Milliseconds;
+    /** Binds of Pods with claims at one time. */
     readonly inProgressMax: number;
+    /** Binds that wait for their turn; one more is answered with an `Error`. */
+    readonly queuedMax: number;
   };
   readonly holds: {
     readonly ttlMs: Milliseconds;
@@ -81,7 +84,7 @@ export const defaults: Config = freeze({
   insecure: false,
   logLevel: "info",
   // As kube-scheduler's own VolumeBinding plugin waits.
-  binding: { timeoutMs: 600_000, inProgressMax: 1_000 },
+  binding: { timeoutMs: 600_000, inProgressMax: 1_000, queuedMax: 1_000 },
   holds: { ttlMs: 60_000, podsMax: 1_000, nodesMax: 4 },
   // Bookmarks come once a minute.
   cache: { staleAfterMs: 90_000 },
@@ -103,7 +106,13 @@ export const fileKeys: Section = {
   debugListen: field("debugListen", address),
   insecure: field("insecure", flag),
   logLevel: field("logLevel", oneOf("debug", "info", "warn", "error")),
-  binding: { section: { timeout: field("timeoutMs", duration), inProgressMax: field("inProgressMax", count) } },
+  binding: {
+    section: {
+      timeout: field("timeoutMs", duration),
+      inProgressMax: field("inProgressMax", count),
+      queuedMax: field("queuedMax", count),
+    },
+  },
   holds: {
     section: { ttl: field("ttlMs", duration), podsMax: field("podsMax", count), nodesMax: field("nodesMax", count) },
   },

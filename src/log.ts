@@ -1,5 +1,6 @@
 /** The log: one JSON line an event, to a stream handed in, with a few well-known keys. */
 import { type DestinationStream, pino } from "pino";
+import type { Log as RoomLog } from "./runtime/log.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 
 /** What lines may carry. One vocabulary, so that a search for a Pod finds every line about it. */
@@ -28,14 +29,13 @@ export interface LogFields {
   /** Verdicts by node: at debug only. */
   readonly perNode?: Readonly<Record<string, string>>;
   readonly address?: string;
+  /** Where the way to the cluster was found. */
+  readonly source?: string;
   readonly version?: string;
 }
 
-export interface Log {
-  debug(fields: LogFields, message: string): void;
-  info(fields: LogFields, message: string): void;
-  warn(fields: LogFields, message: string): void;
-  error(fields: LogFields, message: string): void;
+/** The log of the server and the commands; the other rooms write to the same one through their own, narrower words. */
+export interface Log extends RoomLog {
   /** Whether debug lines are written: what they cost to make is then worth paying. */
   readonly isDebug: boolean;
 }

@@ -95,7 +95,71 @@ export function createMetrics(registry = new Registry()) {
       labelNames: ["kind", "outcome"],
       registers,
     }),
+    ...ofBinding(registers),
+    ...ofWatching(registers),
     ...observed(registers),
+  };
+}
+
+function ofBinding(registers: Registry[]) {
+  return {
+    binds: new Counter({
+      name: `${prefix}_binds_total`,
+      help: "Binds that ended, by how. Calls that joined one count with it.",
+      labelNames: ["ending"],
+      registers,
+    }),
+    bindDuration: new Histogram({
+      name: `${prefix}_bind_duration_seconds`,
+      help: "Time from a bind's first call to its end, the wait for the claims included.",
+      labelNames: ["ending"],
+      // 1 ms … 1,049 s in steps of four: a bind may wait for a provisioner for ten minutes.
+      buckets: exponentialBuckets(0.001, 4, 11),
+      registers,
+    }),
+    bindWait: new Histogram({
+      name: `${prefix}_bind_wait_seconds`,
+      help: "Time from the last volume write of a bind to all claims bound: the PV controller's and the provisioner's share.",
+      buckets: exponentialBuckets(0.001, 4, 11),
+      registers,
+    }),
+    writeDuration: new Histogram({
+      name: `${prefix}_write_duration_seconds`,
+      help: "Time of one write to the API, by what was written and how it went.",
+      labelNames: ["write", "result"],
+      // 1 ms … 16 s.
+      buckets: exponentialBuckets(0.001, 4, 8),
+      registers,
+    }),
+  };
+}
+
+function ofWatching(registers: Registry[]) {
+  return {
+    changes: new Counter({
+      name: `${prefix}_watch_changes_total`,
+      help: "Changes that the watches delivered and that were news.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    lists: new Counter({
+      name: `${prefix}_lists_total`,
+      help: "Whole lists taken: one a kind at start, more after a watch expired.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    watchEnds: new Counter({
+      name: `${prefix}_watch_ends_total`,
+      help: "Watches that ended, by how. Closed is ordinary: the server ends each after some minutes.",
+      labelNames: ["kind", "how"],
+      registers,
+    }),
+    setAside: new Counter({
+      name: `${prefix}_objects_set_aside_total`,
+      help: "Objects that came in and could not be read. Pods that need one are answered with Error.",
+      labelNames: ["kind"],
+      registers,
+    }),
   };
 }
 

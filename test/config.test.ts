@@ -44,7 +44,7 @@ classes:
     debugListen: { host: "127.0.0.1", port: 0 },
     insecure: true,
     logLevel: "debug",
-    binding: { timeoutMs: 600_000, inProgressMax: defaults.binding.inProgressMax },
+    binding: { ...defaults.binding, timeoutMs: 600_000 },
     holds: { ttlMs: 90_000, podsMax: 7, nodesMax: 2 },
     cache: { staleAfterMs: 120_000 },
     liveReads: { timeoutMs: 500, perCallMax: 3, inParallelMax: 1 },

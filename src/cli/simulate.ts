@@ -105,9 +105,8 @@ function findPod(state: ClusterState, key: PodKey): Pod {
 function refuseFaults(state: ClusterState, pod: Pod, nodes: readonly NodeName[] | undefined): void {
   const verdict = filterNodes(state, pod, nodes ?? []);
   if (verdict.kind === "fault") {
-    throw new Misuse(
-      `${verdict.object.kind} ${verdict.object.key}, which the Pod needs, cannot be read: ${verdict.problem}`,
-    );
+    const { kind, key } = verdict.object;
+    throw new Misuse(`${kindInfo[kind].kind} ${key}, which the Pod needs, cannot be read: ${verdict.problem}`);
   }
   for (const node of nodes ?? []) {
     const problem = state.problem("node", node);

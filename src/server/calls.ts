@@ -66,8 +66,11 @@ export class Calls {
   }
 
   #isFull(verb: Verb): boolean {
-    if (verb === "bind") return this.#inProgress.bind >= this.#config.binding.inProgressMax;
-    return this.#total() - this.#inProgress.bind >= this.#config.limits.callsMax;
+    const { callsMax } = this.#config.limits;
+    const { inProgressMax, queuedMax } = this.#config.binding;
+    // The binder bounds the binds of Pods with claims by itself, and lets those without past them.
+    if (verb === "bind") return this.#inProgress.bind >= inProgressMax + queuedMax + callsMax;
+    return this.#total() - this.#inProgress.bind >= callsMax;
   }
 
   #total(): number {

@@ -26,11 +26,15 @@ export async function settleDoubts(
   const deadline = new AbortController();
   const timer = runtime.timer(timeoutMs, () => deadline.abort());
   const either = AbortSignal.any([signal, deadline.signal]);
+  // A read may also wait for its turn, where the signal does not reach it.
+  const late = new Promise<LiveOutcome>((resolve) => {
+    either.addEventListener("abort", () => resolve({ failed: "no answer in time" }), { once: true });
+  });
   const waiting = [...doubts];
   const outcomes: { doubt: Doubt; outcome: LiveOutcome }[] = [];
   const readOn = async (): Promise<void> => {
     for (let doubt = waiting.shift(); doubt; doubt = waiting.shift()) {
-      const outcome = await cluster.live(doubt.kind, doubt.key, either);
+      const outcome = await Promise.race([cluster.live(doubt.kind, doubt.key, either), late]);
       metrics.liveReads.inc({
         kind: doubt.kind,
         outcome: "failed" in outcome ? "failed" : outcome.found ? "found" : "missing",

@@ -8,9 +8,10 @@ import type { NodeVerdicts, Plan } from "../scheduling/plan.ts";
 import type { Parts } from "./parts.ts";
 
 /** After filter: all feasible nodes or, while prioritize may still narrow them down, none. */
-export function holdFeasible({ cluster, config }: Parts, pod: Pod, verdicts: NodeVerdicts | undefined): void {
-  const { reservations } = cluster.state;
-  if (!verdicts || pod.nodeName !== undefined || verdicts.feasibleCount > config.holds.nodesMax) {
+export function holdFeasible(parts: Parts, pod: Pod, verdicts: NodeVerdicts | undefined): void {
+  const { config } = parts;
+  const { reservations } = parts.cluster.state;
+  if (!verdicts || isPlaced(parts, pod) || verdicts.feasibleCount > config.holds.nodesMax) {
     reservations.release(pod.uid);
     return;
   }
@@ -18,18 +19,19 @@ export function holdFeasible({ cluster, config }: Parts, pod: Pod, verdicts: Nod
 }
 
 /** After prioritize: the best nodes. Nothing changes where filter could hold all of them. */
-export function holdBest(
-  { cluster, config }: Parts,
-  pod: Pod,
-  verdicts: NodeVerdicts,
-  scores: ReadonlyMap<NodeName, number>,
-): void {
-  if (pod.nodeName !== undefined || verdicts.feasibleCount <= config.holds.nodesMax) return;
+export function holdBest(parts: Parts, pod: Pod, verdicts: NodeVerdicts, scores: ReadonlyMap<NodeName, number>): void {
+  const { cluster, config } = parts;
+  if (isPlaced(parts, pod) || verdicts.feasibleCount <= config.holds.nodesMax) return;
   const scoreAt = (index: number): number => scores.get(verdicts.names[index] ?? ("" as NodeName)) ?? 0;
   const best = feasible(verdicts)
     .sort((a, b) => scoreAt(b) - scoreAt(a) || a - b)
     .slice(0, config.holds.nodesMax);
   cluster.state.reservations.hold(pod.uid, plansAt(verdicts, best));
+}
+
+/** Assigned, or promised by a bind in progress what it needs (FR-051). */
+function isPlaced({ binder }: Parts, pod: Pod): boolean {
+  return pod.nodeName !== undefined || binder.runningOn(pod.uid) !== undefined;
 }
 
 function feasible(verdicts: NodeVerdicts): number[] {

@@ -18,7 +18,7 @@ const answeredMessages: Readonly<Record<Verb, string>> = {
   filter: "Filtered nodes",
   prioritize: "Scored nodes",
   preempt: "Kept candidates",
-  bind: "Bound pod",
+  bind: "Answered bind",
 };
 
 /** Starts the clock of one call. */

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HttpReply, HttpRequest, Runtime } from "../runtime/runtime.ts";
-import type { PodUid } from "../scheduling/names.ts";
+import type { NodeName, PodUid } from "../scheduling/names.ts";
 import type { Kind, ObjectKey } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import type { CycleMemory } from "./memory.ts";
@@ -37,6 +37,8 @@ export interface PodBinder {
   bind(request: BindRequest, signal: AbortSignal): Promise<BindOutcome>;
   /** A newer filter call of the Pod: a bind in progress lets its caller go and posts no Binding until somebody joins. */
   filterSeen(pod: PodUid): void;
+  /** The node that the Pod is being bound to. */
+  runningOn(pod: PodUid): NodeName | undefined;
   /** The binds in progress, as `/debug/state` prints them. */
   inProgress(): readonly object[];
   /** Lets all waiting callers go; writes that are out are awaited. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { nodeName, podUid } from "../../src/scheduling/names.ts";
 import { makeClass, makeNode, makePod, makePV, makePVC } from "../support/make.ts";
 import { extenderArgs, TestServer } from "./support.ts";
 
@@ -184,7 +185,7 @@ test("live reads of one call are few at a time, and bounded", async () => {
   expect(server.liveReads).toHaveLength(2);
 });
 
-test("a Pod holds what it fits on while that is few nodes, and nothing when it is assigned", async () => {
+test("a Pod holds what it fits on while that is few nodes, and nothing when it is assigned or being bound", async () => {
   const server = threeNodes();
   const holds = () => server.world.state.reservations.dump().holds.map(({ pod: uid, volumes }) => [uid, volumes]);
   await server.post("/v1/filter", extenderArgs(pod, ["n1", "n2", "n3"]));
@@ -192,6 +193,9 @@ test("a Pod holds what it fits on while that is few nodes, and nothing when it i
   await server.post("/v1/filter", extenderArgs(pod, ["n3"]));
   expect(holds()).toEqual([]);
   await server.post("/v1/filter", extenderArgs(makePod("p", ["x"], { node: "n1" }), ["n1"]));
+  expect(holds()).toEqual([]);
+  server.running.set(podUid("up"), nodeName("n1"));
+  await server.post("/v1/filter", extenderArgs(pod, ["n1"]));
   expect(holds()).toEqual([]);
 });
 

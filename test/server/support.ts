@@ -3,6 +3,7 @@ import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import type { HttpReply } from "../../src/runtime/runtime.ts";
+import type { NodeName, PodUid } from "../../src/scheduling/names.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { CycleMemory } from "../../src/server/memory.ts";
 import type { BindOutcome, BindRequest, LiveOutcome, Parts, Readiness } from "../../src/server/parts.ts";
@@ -30,6 +31,7 @@ export class TestServer {
   readonly parts: Parts;
   readonly calls;
   readonly #server;
+  readonly running = new Map<PodUid, NodeName>();
   readiness: Readiness = { ready: true };
   live: (kind: Kind, key: string, signal: AbortSignal) => Promise<LiveOutcome> = async () => ({ found: false });
   bind: (request: BindRequest, signal: AbortSignal) => Promise<BindOutcome> = async () => ({ ok: true });
@@ -53,6 +55,7 @@ export class TestServer {
           return this.bind(request, signal);
         },
         filterSeen: (uid) => void this.filtersSeen.push(uid),
+        runningOn: (uid) => this.running.get(uid),
         inProgress: () => [],
         drain: async () => {},
       },

@@ -1,0 +1,111 @@
+/** The whole of Berth without sockets: what `berth serve` listens with, and what the sandbox, the tests and the simulation run. */
+import { Binder } from "../binding/binder.ts";
+import { ApiKubeWriter } from "../binding/kube-writer.ts";
+import { Cluster } from "../cluster/cluster.ts";
+import type { Config } from "../config.ts";
+import { ApiClient } from "../kube/client.ts";
+import type { Log } from "../log.ts";
+import { createMetrics, type Metrics } from "../metrics.ts";
+import type { Exchange, Runtime } from "../runtime/runtime.ts";
+import { className } from "../scheduling/names.ts";
+import { ClusterState } from "../scheduling/state.ts";
+import { CycleMemory } from "./memory.ts";
+import { binderObserver, clusterObserver } from "./observers.ts";
+import { createServer } from "./server.ts";
+
+export interface BerthOptions {
+  /** The API server. */
+  readonly exchange: Exchange;
+  readonly runtime: Runtime;
+  readonly config: Config;
+  readonly log: Log;
+  /** A set of its own where it is left out. */
+  readonly metrics?: Metrics;
+  /** For the user agent. */
+  readonly version: string;
+}
+
+export interface Berth {
+  /** What kube-scheduler calls. */
+  readonly extender: Exchange;
+  /** Metrics and explanations. */
+  readonly debug: Exchange;
+  readonly cluster: Cluster;
+  /**
+   * Lets no new call in, lets waiting binds go, and waits for the calls in progress, for `limits.drainTimeout` at most. What
+   * binds wrote stays: the next Berth, or the next try, goes on from it.
+   */
+  stop(): Promise<void>;
+}
+
+/** No API call of ours takes longer where the server is well; FR-049's slow writes take 3 s. */
+const apiTimeoutMs = 10_000;
+/** Live reads at one time, those of binds included. */
+const liveReadsMax = 64;
+/** A bind is in no hurry: it may wait for minutes anyway. */
+const bindTimes = {
+  readTimeoutMs: 5_000,
+  catchUpMs: 2_000,
+  retryMinMs: 50,
+  retryMaxMs: 5_000,
+  // The API server ends a request after 60 s, so a write that was given up may land until then.
+  writeLifeMs: 60_000 + apiTimeoutMs,
+};
+
+/** Starts the watches and resolves at once; `/readyz` says when all are synced. */
+export async function startBerth(options: BerthOptions): Promise<Berth> {
+  const { exchange, runtime, config, log, version } = options;
+  const metrics = options.metrics ?? createMetrics();
+  const client = new ApiClient({ runtime, exchange, userAgent: `berth/${version}`, timeoutMs: apiTimeoutMs });
+  const cluster = new Cluster({
+    runtime,
+    client,
+    log,
+    state: stateFor(runtime, config),
+    observer: clusterObserver(metrics),
+    options: { staleAfterMs: config.cache.staleAfterMs, liveReadsMax, nodeAnnotations: new Set() },
+  });
+  const { timeoutMs, inProgressMax, queuedMax } = config.binding;
+  const binder = new Binder({
+    runtime,
+    cluster,
+    log,
+    writer: new ApiKubeWriter({ runtime, api: client, component: "berth" }),
+    observer: binderObserver(metrics),
+    options: { bindTimeoutMs: timeoutMs, inProgressMax, queuedMax, ...bindTimes },
+  });
+  const memory = new CycleMemory(runtime);
+  const server = createServer({ cluster, binder, memory, config, metrics, log, runtime });
+  cluster.start();
+
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    server.calls.close();
+    const deadline = new AbortController();
+    const drained = binder.drain();
+    await Promise.race([drained, runtime.sleep(config.limits.drainTimeoutMs, deadline.signal)]);
+    deadline.abort();
+    const idle = await server.calls.idle(runtime, config.limits.drainTimeoutMs);
+    if (!idle) log.warn({}, "Stopped with calls in progress");
+    await cluster.stop();
+  };
+  return {
+    extender: server.extender,
+    debug: server.debug,
+    cluster,
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+function stateFor(runtime: Runtime, { holds, capacity, classes }: Config): ClusterState {
+  const overrides = classes.flatMap(({ name, provisioning }) =>
+    provisioning === "auto" ? [] : [[className(name), provisioning] as const],
+  );
+  return new ClusterState({
+    clock: () => runtime.now(),
+    holdTtlMs: holds.ttlMs,
+    holdsMax: holds.podsMax,
+    capacityPollIntervalMs: capacity.pollIntervalMs,
+    provisioning: new Map(overrides),
+  });
+}

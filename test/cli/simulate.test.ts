@@ -1,0 +1,189 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { simulateCommand } from "../../src/cli/simulate.ts";
+import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { runCommand } from "./support.ts";
+
+let directory = "";
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "berth-simulate-"));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function write(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const list = (items: readonly Raw[], kind = "List") => ({ apiVersion: "v1", kind, metadata: {}, items });
+const documents = (objects: readonly unknown[]) => objects.map((object) => stringify(object)).join("---\n");
+const simulate = (...argv: string[]) => runCommand(simulateCommand, argv);
+
+const disks = [makePV("a", { on: "n1" }), makePV("b", { on: "n2", capacity: "1Gi" })];
+const nodes = [makeNode("n2"), makeNode("n1")];
+const cluster = [...nodes, makeClass("local"), ...disks, makePVC("x"), makePod("p", ["x"])];
+const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: "r" }, spec: { replicas: 1 } };
+
+const want = {
+  pod: "d/p",
+  schedulable: true,
+  nodes: [
+    { node: "n1", fits: true, contended: false, score: 0, claims: [{ claim: "d/x", volume: "a" }] },
+    {
+      node: "n2",
+      fits: false,
+      contended: false,
+      score: 0,
+      reason: "node(s) didn't find available persistent volumes to bind",
+      resolvable: false,
+      claims: [{ claim: "d/x", refused: [{ volume: "b", why: "too small: 1Gi of 5Gi" }] }],
+    },
+  ],
+};
+
+const forms: Record<string, () => string[]> = {
+  "one list in YAML": () => [write("all.yaml", stringify(list(cluster)))],
+  "one list in JSON": () => [write("all.json", JSON.stringify(list(cluster)))],
+  "JSON under a name that does not say so": () => [write("all.txt", JSON.stringify(list(cluster)))],
+  "several documents, one of them empty": () => [write("all.yaml", `---\n${documents(cluster)}---\n# nothing\n`)],
+  "a file an object": () => cluster.map((object, index) => write(`${index}.yml`, stringify(object))),
+  "lists of one kind, whose items do not say it": () => {
+    const bare = nodes.map(({ kind: _, apiVersion: __, ...rest }) => rest);
+    return [write("n.json", JSON.stringify(list(bare, "NodeList"))), write("r.yaml", documents(cluster.slice(2)))];
+  },
+  "a directory, with files of other sorts and kinds in it": () => {
+    const sub = join(directory, "manifests");
+    mkdirSync(sub);
+    writeFileSync(join(sub, "a.yaml"), documents([...cluster, replicaSet]));
+    writeFileSync(join(sub, "README.md"), "{");
+    return [sub];
+  },
+};
+
+test.for(Object.entries(forms))("reads %s", async ([, files]) => {
+  const argv = files().flatMap((path) => ["-f", path]);
+  const { code, stdout, stderr } = await simulate(...argv, "--pod", "d/p", "-o", "json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toEqual(want);
+});
+
+test("the same input gives the same bytes, in whatever order it comes", async () => {
+  const forwards = write("f.yaml", documents(cluster));
+  const backwards = write("b.yaml", documents(cluster.toReversed()));
+  const outputs = [forwards, backwards, forwards].map((path) => simulate("-f", path, "--pod", "d/p", "-o", "json"));
+  const [first, ...others] = await Promise.all(outputs);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+test("the table names nodes, verdicts, volumes and what would help", async () => {
+  const path = write("all.yaml", documents(cluster));
+  const { stdout } = await simulate("-f", path, "--pod", "d/p");
+  expect(stdout).toBe(`NODE  FITS  SCORE  DETAIL
+n1    yes   0      d/x: volume a
+n2    no    -      node(s) didn't find available persistent volumes to bind
+                   d/x: b: too small: 1Gi of 5Gi
+
+Pod d/p: 1 of 2 nodes fit
+`);
+});
+
+test("only the named nodes are looked at, in name order; one that is in no file is refused", async () => {
+  const path = write("all.yaml", documents(cluster));
+  const argv = ["-f", path, "--pod", "d/p", "--node", "n9", "--node", "n2", "--node", "n9", "-o", "json"];
+  const { code, stdout } = await simulate(...argv);
+  const found = JSON.parse(stdout).nodes.map(({ node, fits, reason }: Record<string, unknown>) => [node, fits, reason]);
+  expect(code).toBe(1);
+  expect(found).toEqual([
+    ["n2", false, "node(s) didn't find available persistent volumes to bind"],
+    ["n9", false, "node(s) not known to the volume extender"],
+  ]);
+});
+
+test("1 says that no node fits, with the reason that holds for all", async () => {
+  const path = write("all.yaml", documents([...nodes, makePod("p", ["gone"])]));
+  const { code, stdout, stderr } = await simulate("-f", path, "--pod", "d/p");
+  expect([code, stderr]).toEqual([1, ""]);
+  expect(stdout).toContain('On every node: persistentvolumeclaim "gone" not found\n');
+});
+
+test("a Pod that was never created needs no uid, and no namespace when it is the default one", async () => {
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" }, spec: { volumes: [], containers: [] } };
+  const path = write("all.yaml", documents([...nodes, pod]));
+  expect((await simulate("-f", path, "--pod", "default/p")).code).toBe(0);
+});
+
+test("an object that cannot be read is a warning until the Pod needs it", async () => {
+  const broken = { ...makePVC("y"), spec: { resources: { requests: { storage: "1.5.5Gi" } } } };
+  const path = write("all.yaml", documents([...cluster, broken, makePod("q", ["y"])]));
+  const unrelated = await simulate("-f", path, "--pod", "d/p");
+  expect(unrelated.code).toBe(0);
+  expect(unrelated.stderr).toMatch(
+    /^berth simulate: warning: .*all\.yaml:\d+: PersistentVolumeClaim d\/y cannot be read: .*\n$/,
+  );
+  const needed = await simulate("-f", path, "--pod", "d/q");
+  expect([needed.code, needed.stdout]).toEqual([2, ""]);
+  expect(needed.stderr).toMatch(
+    /^berth simulate: PersistentVolumeClaim d\/y, which the Pod needs, cannot be read: .*\n$/,
+  );
+});
+
+const misuses: Record<string, { argv: (file: string) => string[]; want: string }> = {
+  "no file": { argv: () => ["--pod", "d/p"], want: 'name at least one file with "-f"' },
+  "no Pod": { argv: (file) => ["-f", file], want: 'name the Pod as "--pod NAMESPACE/NAME"' },
+  "a Pod without a namespace": { argv: (file) => ["-f", file, "--pod", "p"], want: "--pod p: name the Pod as" },
+  "a Pod that is in no file": { argv: (file) => ["-f", file, "--pod", "d/z"], want: "Pod d/z is in none of the files" },
+  "a format that does not exist": {
+    argv: (file) => ["-f", file, "--pod", "d/p", "-o", "yaml"],
+    want: '-o yaml: use "table" or "json"',
+  },
+  "a mistyped option": {
+    argv: (file) => ["-f", file, "--pods", "d/p"],
+    want: '--pods is not an option; did you mean "--pod"?',
+  },
+  "an option without its value": { argv: () => ["--pod"], want: "Option '--pod <value>' argument missing" },
+  "a word too many": { argv: (file) => ["-f", file, "d/p"], want: "Unexpected argument 'd/p'" },
+  "a file that is not there": {
+    argv: () => ["-f", "/nowhere/x.yaml", "--pod", "d/p"],
+    want: "/nowhere/x.yaml: no such file or directory",
+  },
+};
+
+test.for(Object.entries(misuses))("2, and one line that says what to do: %s", async ([, { argv, want: line }]) => {
+  const { code, stdout, stderr } = await simulate(...argv(write("all.yaml", documents(cluster))));
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(`berth simulate: ${line}`);
+  expect(stderr.match(/\n/g)).toHaveLength(1);
+});
+
+const badFiles: Record<string, { text: string; want: string }> = {
+  "YAML that is broken": { text: "kind: Pod\nmetadata: {name: [\n", want: "all.yaml:3: " },
+  "a text": { text: "hello\n", want: "all.yaml:1: not a Kubernetes object" },
+  "an object without a kind": { text: "# first\n\napiVersion: v1\n", want: "all.yaml:3: the object has no kind" },
+  "a second object without a name": {
+    text: "kind: Other\n---\nkind: Node\nmetadata: {}\n",
+    want: "all.yaml:3: Node without metadata.name",
+  },
+  "a list of texts": { text: "kind: List\nitems: [a]\n", want: "items[0] is not an object" },
+};
+
+test.for(Object.entries(badFiles))("2, with file and line, for %s", async ([, { text, want: line }]) => {
+  const { code, stderr } = await simulate("-f", write("all.yaml", text), "--pod", "d/p");
+  expect(code).toBe(2);
+  expect(stderr).toContain(line);
+  expect(stderr.match(/\n/g)).toHaveLength(1);
+});
+
+test("an empty directory is a mistake", async () => {
+  const { code, stderr } = await simulate("-f", directory, "--pod", "d/p");
+  expect([code, stderr]).toEqual([2, `berth simulate: ${directory}: no .yaml, .yml or .json file in this directory\n`]);
+});
+
+test("--help goes to stdout", async () => {
+  const { code, stdout } = await simulate("--help");
+  expect(code).toBe(0);
+  expect(stdout).toContain("Usage: berth simulate");
+});

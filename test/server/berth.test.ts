@@ -1,0 +1,201 @@
+/** Berth without sockets, from watches to writes, over the sandbox's API server and a virtual clock. */
+import { expect, test } from "vitest";
+import { kindInfo, objectPath } from "../../src/apis/kubernetes.ts";
+import { type Config, defaults } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import type { Exchange, HttpReply } from "../../src/runtime/runtime.ts";
+import { ApiServer } from "../../src/sandbox/api-server.ts";
+import { type Kind, kinds } from "../../src/scheduling/objects.ts";
+import { type Berth, startBerth } from "../../src/server/berth.ts";
+import { virtualRuntime } from "../support/clock.ts";
+import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { extenderArgs } from "./support.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: API objects are JSON of every shape
+type Body = any;
+
+async function ask(exchange: Exchange, method: string, path: string, body?: unknown): Promise<Body> {
+  const headers = { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" };
+  const request = { method, path, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+  const reply: HttpReply = await exchange(request, new AbortController().signal);
+  const text = Buffer.from(reply.body as string).toString();
+  const json = text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text;
+  return { status: reply.status, json };
+}
+
+class Cluster {
+  readonly runtime = virtualRuntime();
+  readonly server = new ApiServer({ runtime: this.runtime, protectsVolumes: false });
+  readonly lines: Body[] = [];
+  berth!: Berth;
+
+  async start(objects: readonly Raw[], config: Partial<Config> = {}): Promise<this> {
+    const { runtime, server } = this;
+    await ask(server.exchange, "POST", "/api/v1/namespaces", { kind: "Namespace", metadata: { name: "d" } });
+    for (const object of objects) await this.create(object);
+    const stream = { write: (line: string) => void this.lines.push(JSON.parse(line)) };
+    const log = createLog({ level: "info", stream, runtime });
+    const { exchange } = server;
+    this.berth = await startBerth({ exchange, runtime, config: { ...defaults, ...config }, log, version: "test" });
+    await runtime.advance(1_000);
+    return this;
+  }
+
+  async create(object: Raw): Promise<Body> {
+    const { uid: _, resourceVersion: __, ...metadata } = object["metadata"] as Record<string, unknown>;
+    const kind = kinds.find((name) => kindInfo[name].kind === object["kind"]) as Kind;
+    const { namespaced } = kindInfo[kind];
+    const key = namespaced ? `${metadata["namespace"]}/${metadata["name"]}` : String(metadata["name"]);
+    const collection = objectPath(kind, key)?.replace(/\/[^/]+$/, "") ?? "";
+    const { status, json } = await ask(this.server.exchange, "POST", collection, { ...object, metadata });
+    if (status !== 201) throw new Error(json.message);
+    if (!object["status"]) return json;
+    const patch = { status: object["status"] };
+    return (await ask(this.server.exchange, "PATCH", `${collection}/${metadata["name"]}/status`, patch)).json;
+  }
+
+  async read(kind: Kind, key: string): Promise<Body> {
+    return (await ask(this.server.exchange, "GET", objectPath(kind, key) ?? "")).json;
+  }
+
+  /** What the PV controller does with a claimRef. */
+  async bindClaim(name: string, volume: string): Promise<void> {
+    const { exchange } = this.server;
+    const annotations = { "pv.kubernetes.io/bind-completed": "yes" };
+    const patch = { metadata: { annotations }, spec: { volumeName: volume } };
+    await ask(exchange, "PATCH", `/api/v1/persistentvolumes/${volume}/status`, { status: { phase: "Bound" } });
+    await ask(exchange, "PATCH", objectPath("claim", `d/${name}`) ?? "", patch);
+    await ask(exchange, "PATCH", `${objectPath("claim", `d/${name}`)}/status`, { status: { phase: "Bound" } });
+  }
+}
+
+const base = [
+  makeClass("local"),
+  makeNode("n1"),
+  makeNode("n2"),
+  makePV("a", { on: "n1" }),
+  makePVC("x"),
+  makePod("p", ["x"]),
+];
+
+test("from start to a bound Pod: ready, filter, prioritize, bind, and the API shows it", async () => {
+  const cluster = await new Cluster().start(base);
+  const { extender, debug } = cluster.berth;
+  expect((await ask(extender, "GET", "/readyz")).status).toBe(200);
+  const pod = await cluster.read("pod", "d/p");
+  const filtered = await ask(extender, "POST", "/v1/filter", extenderArgs(pod, ["n1", "n2"]));
+  expect(filtered.json.NodeNames).toEqual(["n1"]);
+
+  const { name: PodName, namespace: PodNamespace, uid: PodUID } = pod.metadata;
+  const bind = ask(extender, "POST", "/v1/bind", { PodName, PodNamespace, PodUID, Node: "n1" });
+  await cluster.runtime.advance(100);
+  const claim = await cluster.read("claim", "d/x");
+  expect((await cluster.read("volume", "a")).spec.claimRef).toMatchObject({ name: "x", uid: claim.metadata.uid });
+  expect((await ask(debug, "GET", "/debug/state")).json.bindsInProgress).toMatchObject({
+    count: 1,
+    first: [{ pod: "d/p", node: "n1" }],
+  });
+  await cluster.bindClaim("x", "a");
+  await cluster.runtime.advance(100);
+  expect((await bind).json).toEqual({ Error: "" });
+  expect((await cluster.read("pod", "d/p")).spec.nodeName).toBe("n1");
+  const metrics = (await ask(debug, "GET", "/metrics")).json;
+  expect(metrics).toContain('berth_binds_total{ending="bound"} 1');
+  expect(metrics).toContain('berth_write_duration_seconds_count{write="claimRef",result="ok"} 1');
+  expect(metrics).toContain('berth_lists_total{kind="pod"} 1');
+  await cluster.berth.stop();
+});
+
+// FR-049.
+test("of two Pods bound to one disk at once exactly one gets it, and the next filter refuses the other", async () => {
+  const cluster = await new Cluster().start([...base, makePVC("y"), makePod("q", ["y"])]);
+  const { extender } = cluster.berth;
+  const pods = [await cluster.read("pod", "d/p"), await cluster.read("pod", "d/q")];
+  for (const pod of pods) {
+    expect((await ask(extender, "POST", "/v1/filter", extenderArgs(pod, ["n1"]))).json.NodeNames).toEqual(["n1"]);
+  }
+  const binds = pods.map(({ metadata: { name: PodName, namespace: PodNamespace, uid: PodUID } }) =>
+    ask(extender, "POST", "/v1/bind", { PodName, PodNamespace, PodUID, Node: "n1" }),
+  );
+  await cluster.runtime.advance(100);
+  await cluster.bindClaim("x", "a");
+  await cluster.runtime.advance(100);
+  const [won, lost] = await Promise.all(binds);
+  expect(won.json).toEqual({ Error: "" });
+  expect(lost.json.Error).not.toBe("");
+  expect((await cluster.read("claim", "d/y")).spec.volumeName).toBeUndefined();
+  const again = await ask(extender, "POST", "/v1/filter", extenderArgs(pods[1], ["n1"]));
+  expect(again.json.NodeNames).toEqual([]);
+  await cluster.berth.stop();
+});
+
+test("a bind body that names what does not exist is an Error, and nothing is written", async () => {
+  const cluster = await new Cluster().start(base);
+  const before = cluster.server.resourceVersion;
+  const pod = await cluster.read("pod", "d/p");
+  const wrong = [
+    { PodName: "nobody", PodNamespace: "d", PodUID: "u", Node: "n1" },
+    { PodName: "p", PodNamespace: "d", PodUID: "another-uid", Node: "n1" },
+    { PodName: "../../nodes/n1", PodNamespace: "..", PodUID: "u", Node: "n1" },
+    { PodName: "p", PodNamespace: "d", PodUID: pod.metadata.uid, Node: "constructor" },
+    { PodName: "p", PodNamespace: "d", PodUID: pod.metadata.uid, Node: "n2" },
+  ];
+  for (const body of wrong) {
+    const bind = ask(cluster.berth.extender, "POST", "/v1/bind", body);
+    await cluster.runtime.advance(15_000);
+    const { status, json } = await bind;
+    expect([status, typeof json.Error, json.Error === ""], JSON.stringify(body)).toEqual([200, "string", false]);
+  }
+  const events = (await ask(cluster.server.exchange, "GET", "/apis/events.k8s.io/v1/events")).json.items ?? [];
+  expect(cluster.server.resourceVersion - before).toBe(events.length);
+  expect((await cluster.read("volume", "a")).spec.claimRef).toBeUndefined();
+  await cluster.berth.stop();
+});
+
+test("a stop lets waiting binds go, leaves what they wrote, and answers new calls with 503", async () => {
+  const cluster = await new Cluster().start(base);
+  const { extender } = cluster.berth;
+  const { name: PodName, namespace: PodNamespace, uid: PodUID } = (await cluster.read("pod", "d/p")).metadata;
+  const bind = ask(extender, "POST", "/v1/bind", { PodName, PodNamespace, PodUID, Node: "n1" });
+  await cluster.runtime.advance(100);
+  const stopped = cluster.berth.stop();
+  await cluster.runtime.advance(100);
+  expect((await ask(extender, "GET", "/readyz")).status).toBe(503);
+  expect((await ask(extender, "POST", "/v1/filter", extenderArgs(makePod("z", []), ["n1"]))).status).toBe(503);
+  expect((await bind).json.Error).toContain("stopping");
+  await cluster.runtime.advance(1_000);
+  await stopped;
+  expect((await cluster.read("volume", "a")).spec.claimRef).toMatchObject({ name: "x" });
+  expect(cluster.server.watchCount).toBe(0);
+});
+
+// FR-093.
+test("while the API does not answer, Pods without claims pass and others are an Error", async () => {
+  const runtime = virtualRuntime();
+  const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
+  const exchange: Exchange = () => Promise.reject(new Error("connection refused"));
+  const berth = await startBerth({ exchange, runtime, config: defaults, log, version: "test" });
+  await runtime.advance(1_000);
+  expect((await ask(berth.extender, "GET", "/readyz")).status).toBe(503);
+  const free = await ask(berth.extender, "POST", "/v1/filter", extenderArgs(makePod("free", []), ["n1"]));
+  expect(free.json.NodeNames).toEqual(["n1"]);
+  const other = await ask(berth.extender, "POST", "/v1/filter", extenderArgs(makePod("p", ["x"]), ["n1"]));
+  expect(other.json.Error).toContain("not ready");
+  const stopped = berth.stop();
+  await runtime.advance(30_000);
+  await stopped;
+});
+
+test("a class that the configuration calls static is not provisioned from", async () => {
+  const provisioned = makeClass("csi", { provisioner: "csi.example.com" });
+  const objects = [provisioned, makeNode("n1"), makePVC("x", { class: "csi" }), makePod("p", ["x"])];
+  const passes = async (config: Partial<Config>) => {
+    const cluster = await new Cluster().start(objects, config);
+    const pod = await cluster.read("pod", "d/p");
+    const reply = await ask(cluster.berth.extender, "POST", "/v1/filter", extenderArgs(pod, ["n1"]));
+    await cluster.berth.stop();
+    return reply.json.NodeNames;
+  };
+  expect(await passes({ classes: [{ name: "csi", provisioning: "dynamic" }] })).toEqual(["n1"]);
+  expect(await passes({ classes: [{ name: "csi", provisioning: "static" }] })).toEqual([]);
+});
