@@ -2,7 +2,7 @@
  * What Berth believes of the cluster: a reflector for each kind feeds one state. Reads of the state are synchronous and see every
  * change that was announced; `live` looks past it.
  */
-import { keyOf, objectPath, Translator } from "../apis/kubernetes.ts";
+import { objectPath, Translator, versionOf } from "../apis/kubernetes.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
@@ -10,6 +10,7 @@ import { type Kind, type Kinds, kinds, type ObjectKey } from "../scheduling/obje
 import type { ClusterState } from "../scheduling/state.ts";
 import { Limiter } from "./limiter.ts";
 import { Reflector, type ReflectorObserver } from "./reflector.ts";
+import { Suspicions } from "./suspicions.ts";
 
 export interface Change {
   readonly kind: Kind;
@@ -18,7 +19,8 @@ export interface Change {
 }
 
 export type LiveRead<K extends Kind> =
-  | { readonly found: true; readonly object: Kinds[K] }
+  /** `raw` is what the API sent. */
+  | { readonly found: true; readonly object: Kinds[K]; readonly raw: unknown }
   | { readonly found: false }
   | { readonly failed: string };
 
@@ -26,6 +28,7 @@ export interface ClusterObserver extends ReflectorObserver {
   /** An object that cannot be read was set aside. */
   readonly setAside?: (kind: Kind) => void;
   readonly changed?: (kind: Kind) => void;
+  readonly listenerFailed?: () => void;
 }
 
 export interface ClusterOptions {
@@ -34,6 +37,8 @@ export interface ClusterOptions {
   /** Live reads at one time. */
   readonly liveReadsMax: number;
   readonly nodeAnnotations: ReadonlySet<string>;
+  /** Whether to list by watches that begin with all objects, where the server can. Default false. */
+  readonly streamsLists?: boolean;
 }
 
 export interface ClusterDeps {
@@ -45,6 +50,27 @@ export interface ClusterDeps {
   readonly options: ClusterOptions;
 }
 
+/** What `/debug/state` and the metrics say of one kind. */
+export interface KindStatus {
+  readonly synced: boolean;
+  /** Since the API was last heard of it; undefined before the first list. */
+  readonly ageMs: Milliseconds | undefined;
+  /** Those set aside included. */
+  readonly objects: number;
+  /** Lists after the first. */
+  readonly relists: number;
+  /** Objects ever set aside. */
+  readonly malformed: number;
+  /** The last failure since it was heard of; "" where there was none. */
+  readonly problem: string;
+}
+
+/** Bookmarks come about once a minute: a watch silent for longer than this has lost its server. */
+const silenceMaxMs = 100_000;
+/** A broken watch is to be noticed, and mended, before its kind counts as stale. */
+const mendingMs = 10_000;
+const silenceMinMs = 1_000;
+
 export class Cluster {
   readonly state: ClusterState;
   readonly #deps: ClusterDeps;
@@ -52,8 +78,12 @@ export class Cluster {
   readonly #reflectors: ReadonlyMap<Kind, Reflector>;
   readonly #listeners = new Set<(change: Change) => void>();
   readonly #liveReads: Limiter;
+  readonly #suspicions = new Suspicions();
+  /** The version at which each object was set aside, so that the same one is judged once. */
+  readonly #aside = new Map<Kind, Map<ObjectKey, string>>(kinds.map((kind) => [kind, new Map()]));
+  readonly #malformed = new Map<Kind, number>();
   readonly #stopping = new AbortController();
-  #running: Promise<unknown> = Promise.resolve();
+  #running: Promise<unknown> | undefined;
 
   constructor(deps: ClusterDeps) {
     this.state = deps.state;
@@ -65,18 +95,25 @@ export class Cluster {
 
   start(): void {
     const { signal } = this.#stopping;
-    this.#running = Promise.all([...this.#reflectors.values()].map((reflector) => reflector.run(signal)));
+    this.#running ??= Promise.all([...this.#reflectors.values()].map((reflector) => reflector.run(signal)));
   }
 
+  /** For good: a stopped cluster does not start again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
   }
 
+  /** Whether every kind was listed once. */
+  synced(): boolean {
+    return [...this.#reflectors.values()].every(({ lists }) => lists > 0);
+  }
+
   /** Whether what the state lacks may be called missing: every kind listed, and none silent for too long. */
   readiness(): { readonly ready: true } | { readonly ready: false; readonly why: string } {
-    const unsynced = [...this.#reflectors].filter(([, { lists }]) => lists === 0).map(([kind]) => kind);
-    if (unsynced.length > 0) return { ready: false, why: `not synced yet: ${unsynced.join(", ")}` };
+    const unsynced = [...this.#reflectors].filter(([, { lists }]) => lists === 0);
+    if (unsynced.length > 0)
+      return { ready: false, why: `not synced yet: ${unsynced.map(([kind]) => kind).join(", ")}` };
     const { staleAfterMs } = this.#deps.options;
     const stale = [...this.#reflectors].filter(([, reflector]) => (reflector.ageMs() ?? 0) > staleAfterMs);
     if (stale.length === 0) return { ready: true };
@@ -93,6 +130,22 @@ export class Cluster {
     return ages;
   }
 
+  status(): ReadonlyMap<Kind, KindStatus> {
+    return new Map(
+      [...this.#reflectors].map(([kind, reflector]) => [
+        kind,
+        {
+          synced: reflector.lists > 0,
+          ageMs: reflector.ageMs(),
+          objects: this.state.size(kind),
+          relists: Math.max(0, reflector.lists - 1),
+          malformed: this.#malformed.get(kind) ?? 0,
+          problem: reflector.problem,
+        },
+      ]),
+    );
+  }
+
   /** Calls back in the turn of each change, after the state has it. */
   subscribe(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
@@ -106,50 +159,91 @@ export class Cluster {
       const path = objectPath(kind, key);
       // No object can have such a name.
       if (path === undefined) return { found: false };
-      const outcome = await this.#deps.client.get(path, signal);
+      // A second try, for the connection may have been closed while it was idle.
+      const outcome = await this.#deps.client.get(path, signal, { triesMax: 2 });
       if (!outcome.ok) return outcome.status === 404 ? { found: false } : { failed: outcome.message };
+      this.#foundLive(kind, key);
       const read = this.#translator.translate(kind, outcome.body);
-      return read.ok ? { found: true, object: read.object } : { failed: `${read.field}: ${read.problem}` };
+      return read.ok
+        ? { found: true, object: read.object, raw: outcome.body }
+        : { failed: `${read.field}: ${read.problem}` };
     });
+  }
+
+  /** A Pod may be missing because it is no longer pending; every other kind is watched whole. */
+  #foundLive(kind: Kind, key: ObjectKey): void {
+    const isKnown = this.state.get(kind, key) !== undefined || this.state.problem(kind, key) !== undefined;
+    if (isKnown || kind === "pod") return;
+    if (!this.#suspicions.missed(kind, key, this.#deps.runtime.now())) return;
+    this.#deps.log.warn({ kind, key }, "Cache lacks an object that exists, listing anew");
+    this.#reflectors.get(kind)?.relist();
   }
 
   #reflector(kind: Kind): Reflector {
     const { runtime, client, log, observer, options } = this.#deps;
+    const beforeStaleMs = Math.max(silenceMinMs, options.staleAfterMs - mendingMs);
     return new Reflector({
       kind,
       runtime,
       client,
       log,
       observer: observer ?? {},
-      // Noticed, and mended, before it counts as stale.
-      silenceMaxMs: Math.max(1_000, options.staleAfterMs - 10_000),
+      silenceMaxMs: Math.min(silenceMaxMs, beforeStaleMs),
+      streams: options.streamsLists ?? false,
       mirror: {
-        put: (raw) => this.#put(kind, raw),
-        remove: (key) => this.#remove(kind, key),
+        put: (raw) => this.#guard(kind, () => this.#put(kind, raw)),
+        remove: (key) => this.#guard(kind, () => this.#remove(kind, key)),
         keys: () => this.state.keys(kind),
       },
     });
   }
 
+  /** A fault of ours must not end the watch: the other objects are none the worse for it. */
+  #guard(kind: Kind, work: () => void): void {
+    try {
+      work();
+    } catch (err) {
+      this.#count(kind);
+      this.#deps.log.error({ err, kind }, "Failed to take over an object");
+    }
+  }
+
+  #count(kind: Kind): void {
+    this.#malformed.set(kind, (this.#malformed.get(kind) ?? 0) + 1);
+    this.#deps.observer?.setAside?.(kind);
+  }
+
   #put(kind: Kind, raw: unknown): void {
     const read = this.#translator.translate(kind, raw);
     if (!read.ok) {
-      const key = read.key ?? keyOf(kind, raw);
-      this.#deps.observer?.setAside?.(kind);
-      this.#deps.log.warn({ kind, key, field: read.field, problem: read.problem }, "Set object aside");
-      if (key === undefined) return;
-      this.state.setAside(kind, key, `${read.field}: ${read.problem}`);
-      this.#announce({ kind, key, deleted: true });
+      this.#setAside(kind, { key: read.key, raw, problem: `${read.field}: ${read.problem}` });
       return;
     }
-    const known = this.state.get(kind, read.key);
+    const { key, object } = read;
+    const known = this.state.get(kind, key);
     // A relist, or a watch that starts over, tells what is known already (FR-107).
-    if (known?.uid === read.object.uid && known.resourceVersion === read.object.resourceVersion) return;
-    this.state.set(kind, read.key, read.object);
-    this.#announce({ kind, key: read.key, deleted: false });
+    const isSame = known?.uid === object.uid && known.resourceVersion === object.resourceVersion;
+    if (isSame && object.resourceVersion !== "") return;
+    this.state.set(kind, key, object);
+    this.#aside.get(kind)?.delete(key);
+    this.#suspicions.seen(kind, key);
+    this.#announce({ kind, key, deleted: false });
+  }
+
+  #setAside(kind: Kind, { key, raw, problem }: { key: ObjectKey | undefined; raw: unknown; problem: string }): void {
+    const version = versionOf(raw) ?? "";
+    const aside = this.#aside.get(kind);
+    if (key !== undefined && version !== "" && aside?.get(key) === version) return;
+    this.#count(kind);
+    this.#deps.log.warn({ kind, key, error: problem }, "Set object aside");
+    if (key === undefined) return;
+    aside?.set(key, version);
+    this.state.setAside(kind, key, problem);
+    this.#announce({ kind, key, deleted: true });
   }
 
   #remove(kind: Kind, key: ObjectKey): void {
+    this.#aside.get(kind)?.delete(key);
     if (this.state.get(kind, key) === undefined && this.state.problem(kind, key) === undefined) return;
     this.state.delete(kind, key);
     this.#announce({ kind, key, deleted: true });
@@ -161,7 +255,8 @@ export class Cluster {
       try {
         listener(change);
       } catch (err) {
-        this.#deps.log.error({ err, kind: change.kind }, "Listener failed");
+        this.#deps.observer?.listenerFailed?.();
+        this.#deps.log.error({ err, kind: change.kind, key: change.key }, "Listener failed");
       }
     }
   }

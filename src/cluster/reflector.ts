@@ -6,32 +6,30 @@
  *     │    ▼                 │ └────────────────────────────┘  from the last version seen, bookmarks included
  *     └─ pause ◀── expired (410), failed, silent, unreadable
  *
- * A list replaces what was known by mark and sweep, in slices: nothing is swapped at once, so the loop never blocks and memory
- * never doubles. What cannot be read of a stream ends it; no event is skipped.
+ * What cannot be read of a stream ends it: no event is skipped. Where streaming is switched on, a watch that begins with all
+ * objects stands in for the list.
  *
  * @see client-go tools/cache/reflector.go
  */
-import { keyOf, kindInfo } from "../apis/kubernetes.ts";
-import type { ApiClient } from "../kube/client.ts";
+import { keyOf, kindInfo, versionOf } from "../apis/kubernetes.ts";
+import type { ApiClient, WatchEvent } from "../kube/client.ts";
 import type { Failure } from "../kube/outcome.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
-import type { Kind, ObjectKey } from "../scheduling/objects.ts";
+import type { Kind } from "../scheduling/objects.ts";
 import { Backoff } from "./backoff.ts";
-
-/** What a reflector keeps in step. None may throw. */
-export interface Mirror {
-  put(raw: unknown): void;
-  remove(key: ObjectKey): void;
-  keys(): Iterable<ObjectKey>;
-}
+import { fieldsOf, list, Marks, type Mirror, sweep } from "./listing.ts";
+import { Pace } from "./pace.ts";
+import { Silence } from "./silence.ts";
 
 export interface ReflectorObserver {
-  readonly listed?: (kind: Kind, objects: number) => void;
+  readonly listed?: (kind: Kind, objects: number, durationMs: Milliseconds) => void;
   readonly watchEnded?: (kind: Kind, how: WatchEnd) => void;
+  readonly event?: (kind: Kind, type: EventType) => void;
 }
 
-export type WatchEnd = "closed" | "expired" | "failed" | "silent" | "unreadable";
+export type WatchEnd = "closed" | "expired" | "failed" | "silent" | "unreadable" | "relist";
+export type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
 
 export interface ReflectorDeps {
   readonly kind: Kind;
@@ -42,25 +40,39 @@ export interface ReflectorDeps {
   readonly observer: ReflectorObserver;
   /** A watch silent for so long is given up; bookmarks come about once a minute. */
   readonly silenceMaxMs: Milliseconds;
+  /** Whether to list by a watch that begins with all objects (sendInitialEvents); falls back to pages. */
+  readonly streams: boolean;
 }
 
-/** Work on a list is broken up after so long: filter calls wait no longer than this. */
-const sliceMs = 5;
-const checkEvery = 16;
 /** The server ends watches after this, spread so that not all kinds reconnect at once. */
 const watchSecondsMin = 300;
 const watchSecondsMax = 600;
+/** A watch that the server closes sooner, again and again, is a storm like any other. */
+const livedMs = 5_000;
+/** So often in a row at one place, and that place is passed by listing anew. */
+const unreadableMax = 3;
+/** @see KEP-3157: marks the bookmark after the last initial event */
+const initialEventsEnd = "k8s.io/initial-events-end";
 
 export class Reflector {
   readonly #deps: ReflectorDeps;
   readonly #backoff: Backoff;
+  readonly #pace: Pace;
   #version: string | undefined;
   #lists = 0;
   #heardAt: Milliseconds | undefined;
+  #problem = "";
+  #wasSilent = false;
+  #unreadable = 0;
+  #streams: boolean;
+  #watching: Silence | undefined;
+  #relists = false;
 
   constructor(deps: ReflectorDeps) {
     this.#deps = deps;
     this.#backoff = new Backoff(deps.runtime);
+    this.#pace = new Pace(deps.runtime);
+    this.#streams = deps.streams;
   }
 
   /** How often everything was listed; at least once means synced. */
@@ -68,222 +80,180 @@ export class Reflector {
     return this.#lists;
   }
 
+  /** The last failure since something was heard; "" where there was none. */
+  get problem(): string {
+    return this.#problem;
+  }
+
   /** Since the API was last heard of this kind; undefined before the first list. */
   ageMs(): Milliseconds | undefined {
     return this.#heardAt === undefined ? undefined : this.#deps.runtime.now() - this.#heardAt;
   }
 
+  /** Lists anew, for whoever found that what we have cannot be right. */
+  relist(): void {
+    if (!this.#watching) return;
+    this.#relists = true;
+    this.#watching.end();
+  }
+
   /** Runs until `signal` aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    const { kind, log } = this.#deps;
     while (!signal.aborted) {
-      const failure = this.#version === undefined ? await this.#list(signal) : await this.#watch(this.#version, signal);
+      const failure = await this.#step(signal).catch((fault: unknown): Failure => {
+        log.error({ kind, err: fault }, "Reflector met a fault");
+        return failed(`a fault of our own: ${fault}`);
+      });
       if (signal.aborted) return;
-      if (failure) {
-        this.#deps.log.debug({ kind: this.#deps.kind, error: failure.message }, "Reflector pauses");
-        await this.#backoff.pause(signal, failure.retryAfterMs);
-      }
+      if (!failure) continue;
+      this.#problem = failure.message;
+      log.warn({ kind, error: failure.message, status: failure.status }, "Reflector pauses");
+      await this.#backoff.pause(signal, failure.retryAfterMs);
     }
   }
 
-  async #list(signal: AbortSignal): Promise<Failure | undefined> {
-    const { kind, client, log, observer } = this.#deps;
-    const { path, pageSize, fieldSelector } = kindInfo[kind];
-    const seen = new Set<ObjectKey>();
-    let continueToken = "";
-    let version: string | undefined;
-    do {
-      const query = new URLSearchParams({ limit: String(pageSize) });
-      if (fieldSelector !== undefined) query.set("fieldSelector", fieldSelector);
-      if (continueToken !== "") query.set("continue", continueToken);
-      const outcome = await client.get(`${path}?${query}`, signal);
-      if (!outcome.ok) {
-        log.warn({ kind, error: outcome.message, status: outcome.status }, "Failed to list");
-        return outcome;
-      }
-      const page = readPage(outcome.body);
-      if (!page) return { ok: false, message: "the list is no list", ambiguous: false };
-      await this.#mark(page.items, seen, signal);
-      if (signal.aborted) return undefined;
-      continueToken = page.continueToken;
-      version ??= page.version;
-    } while (continueToken !== "");
-    await this.#sweep(seen, signal);
-    if (signal.aborted) return undefined;
-    this.#version = version;
-    this.#lists++;
-    this.#hear();
-    observer.listed?.(kind, seen.size);
-    log.info({ kind, objects: seen.size }, "Listed");
+  async #step(signal: AbortSignal): Promise<Failure | undefined> {
+    if (this.#version !== undefined || this.#streams) return this.#watch(this.#version, signal);
+    const { runtime, kind, client, mirror } = this.#deps;
+    const startedAt = runtime.now();
+    const listed = await list({ kind, client, mirror, pace: this.#pace, backoff: this.#backoff }, signal);
+    if (!listed.ok) return listed;
+    this.#version = listed.version;
+    this.#listed(listed.objects, startedAt);
     return undefined;
   }
 
-  async #mark(items: readonly unknown[], seen: Set<ObjectKey>, signal: AbortSignal): Promise<void> {
-    const { kind, mirror } = this.#deps;
-    await this.#inSlices(items, signal, (raw) => {
-      const key = keyOf(kind, raw);
-      if (key !== undefined) seen.add(key);
-      mirror.put(raw);
-    });
+  #listed(objects: number, startedAt: Milliseconds): void {
+    const { kind, log, observer, runtime } = this.#deps;
+    const durationMs = runtime.now() - startedAt;
+    this.#lists++;
+    this.#wasSilent = false;
+    this.#hear();
+    observer.listed?.(kind, objects, durationMs);
+    log.info({ kind, objects, durationMs }, "Listed");
   }
 
-  async #sweep(seen: ReadonlySet<ObjectKey>, signal: AbortSignal): Promise<void> {
-    const { mirror } = this.#deps;
-    const gone = [...mirror.keys()].filter((key) => !seen.has(key));
-    await this.#inSlices(gone, signal, (key) => mirror.remove(key));
-  }
-
-  async #inSlices<T>(items: readonly T[], signal: AbortSignal, work: (item: T) => void): Promise<void> {
-    const { runtime } = this.#deps;
-    let started = runtime.now();
-    for (const [index, item] of items.entries()) {
-      work(item);
-      if (index % checkEvery !== 0 || runtime.now() - started < sliceMs) continue;
-      await runtime.yield();
-      if (signal.aborted) return;
-      started = runtime.now();
-    }
-    await runtime.yield();
-  }
-
-  async #watch(version: string, signal: AbortSignal): Promise<Failure | undefined> {
-    const { kind, client, runtime, observer } = this.#deps;
-    const { path, fieldSelector } = kindInfo[kind];
-    const seconds = Math.round(watchSecondsMin + runtime.random() * (watchSecondsMax - watchSecondsMin));
-    const query = new URLSearchParams({ watch: "true", allowWatchBookmarks: "true", resourceVersion: version });
-    query.set("timeoutSeconds", String(seconds));
-    if (fieldSelector !== undefined) query.set("fieldSelector", fieldSelector);
-
-    const silence = new Silence(runtime, this.#deps.silenceMaxMs, signal);
+  /** Watches from `version` on, or from the beginning. What it answers calls for a pause. */
+  async #watch(version: string | undefined, signal: AbortSignal): Promise<Failure | undefined> {
+    const { client, runtime, silenceMaxMs } = this.#deps;
+    const silence = new Silence(runtime, silenceMaxMs, signal);
+    this.#watching = silence;
     try {
-      const outcome = await client.watch(`${path}?${query}`, silence.signal);
-      if (!outcome.ok) {
-        const expired = outcome.status === 410;
-        if (expired) this.#version = undefined;
-        observer.watchEnded?.(kind, expired ? "expired" : "failed");
-        return outcome;
-      }
-      this.#hear();
       const openedAt = runtime.now();
-      const ending = await this.#follow(outcome.events, silence);
-      observer.watchEnded?.(kind, ending.how);
-      // A watch that the server closes at once, again and again, is a storm like any other.
-      const lived = runtime.now() - openedAt >= 1_000 || ending.events > 0;
-      return ending.how === "closed" && lived
-        ? undefined
-        : { ok: false, message: `watch ${ending.how}`, ambiguous: false };
+      const outcome = await client.watch(this.#watchPath(version), silence.signal);
+      if (!outcome.ok) return this.#refused(outcome, version);
+      // A server that opens watches and then says nothing is not heard of by opening them.
+      if (version !== undefined && !this.#wasSilent) this.#hear();
+      const how = await this.#follow(outcome.events, silence, version === undefined);
+      return this.#ended(how, openedAt);
     } finally {
+      this.#watching = undefined;
       silence.end();
     }
   }
 
-  async #follow(
-    events: AsyncIterable<{ type: string; object: unknown }>,
-    silence: Silence,
-  ): Promise<{ how: WatchEnd; events: number }> {
-    let count = 0;
+  #watchPath(version: string | undefined): string {
+    const { kind, runtime } = this.#deps;
+    const { path, fieldSelector } = kindInfo[kind];
+    const seconds = Math.round(watchSecondsMin + runtime.random() * (watchSecondsMax - watchSecondsMin));
+    const query = new URLSearchParams({ watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(seconds) });
+    if (fieldSelector !== undefined) query.set("fieldSelector", fieldSelector);
+    if (version !== undefined) query.set("resourceVersion", version);
+    else {
+      query.set("sendInitialEvents", "true");
+      query.set("resourceVersionMatch", "NotOlderThan");
+    }
+    return `${path}?${query}`;
+  }
+
+  #refused(failure: Failure, version: string | undefined): Failure {
+    const { status = 0 } = failure;
+    const isExpired = status === 410;
+    this.#deps.observer.watchEnded?.(this.#deps.kind, isExpired ? "expired" : "failed");
+    if (isExpired || this.#relists) this.#version = undefined;
+    this.#relists = false;
+    // Servers before 1.32, and some behind aggregation, know no initial events.
+    if (version === undefined && (status === 400 || status === 403 || status === 422)) this.#streams = false;
+    return failure;
+  }
+
+  #ended(how: WatchEnd, openedAt: Milliseconds): Failure | undefined {
+    const { kind, observer, runtime } = this.#deps;
+    observer.watchEnded?.(kind, how);
+    this.#wasSilent = how === "silent";
+    this.#unreadable = how === "unreadable" ? this.#unreadable + 1 : 0;
+    const isStuck = this.#unreadable >= unreadableMax;
+    if (how === "expired" || how === "relist" || isStuck) this.#version = undefined;
+    // A stream of initial events that does not come to its end is no list.
+    else if (this.#version === undefined) this.#streams = false;
+    if (isStuck) this.#unreadable = 0;
+    const hasLived = runtime.now() - openedAt >= livedMs;
+    return how === "relist" || (how === "closed" && hasLived) ? undefined : failed(`watch ${how}`);
+  }
+
+  async #follow(events: AsyncIterable<WatchEvent>, silence: Silence, isInitial: boolean): Promise<WatchEnd> {
+    const { mirror, runtime } = this.#deps;
+    const startedAt = runtime.now();
+    let marks = isInitial ? new Marks(mirror) : undefined;
     try {
       for await (const { type, object } of events) {
         silence.broken();
-        if (type === "ERROR") {
-          const expired = codeOf(object) === 410;
-          if (expired) this.#version = undefined;
-          return { how: expired ? "expired" : "failed", events: count };
+        if (this.#relists) break;
+        if (type === "ERROR") return fieldsOf(object)["code"] === 410 ? "expired" : "failed";
+        const version = versionOf(object);
+        if (version === undefined || !isEventType(type)) return "unreadable";
+        this.#take(type, object, marks);
+        if (marks && type === "BOOKMARK" && isInitialEnd(object)) {
+          await sweep({ mirror, marks, pace: this.#pace }, silence.signal);
+          if (silence.signal.aborted) break;
+          this.#listed(marks.objects, startedAt);
+          marks = undefined;
         }
-        if (!this.#take(type, object)) return { how: "unreadable", events: count };
-        count++;
-        this.#hear();
-        this.#backoff.succeeded();
+        if (!marks) this.#version = version;
+        await this.#pace.step();
       }
-      return { how: silence.fell ? "silent" : "closed", events: count };
     } catch (problem) {
-      if (silence.fell) return { how: "silent", events: count };
-      return {
-        how: problem instanceof SyntaxError || problem instanceof RangeError ? "unreadable" : "failed",
-        events: count,
-      };
+      const isOurs = problem instanceof SyntaxError || problem instanceof RangeError;
+      if (!silence.fell && !this.#relists) return isOurs ? "unreadable" : "failed";
     }
+    if (!this.#relists) return silence.fell ? "silent" : "closed";
+    this.#relists = false;
+    return "relist";
   }
 
-  /** False for an event that says nothing we can follow. */
-  #take(type: string, object: unknown): boolean {
-    const version = versionOf(object);
-    if (version === undefined) return false;
-    if (type === "ADDED" || type === "MODIFIED") this.#deps.mirror.put(object);
-    else if (type === "DELETED") {
-      const key = keyOf(this.#deps.kind, object);
-      if (key !== undefined) this.#deps.mirror.remove(key);
-    } else if (type !== "BOOKMARK") return false;
-    this.#version = version;
-    return true;
+  #take(type: EventType, object: unknown, marks: Marks | undefined): void {
+    const { kind, mirror, observer } = this.#deps;
+    if (type === "ADDED" || type === "MODIFIED") {
+      marks?.add(keyOf(kind, object));
+      mirror.put(object);
+    } else if (type === "DELETED") {
+      const key = keyOf(kind, object);
+      if (key !== undefined) mirror.remove(key);
+    }
+    observer.event?.(kind, type);
+    this.#unreadable = 0;
+    this.#wasSilent = false;
+    // Initial events are no progress: a stream may break off among them each time.
+    if (marks) return;
+    this.#hear();
+    this.#backoff.succeeded();
   }
 
   #hear(): void {
     this.#heardAt = this.#deps.runtime.now();
+    this.#problem = "";
   }
 }
 
-/** Aborts when nothing was heard for too long, or with its parent. */
-class Silence {
-  fell = false;
-  readonly #controller = new AbortController();
-  readonly #runtime: Runtime;
-  readonly #maxMs: Milliseconds;
-  readonly #parent: AbortSignal;
-  readonly #follow = (): void => this.#controller.abort();
-  #timer: { cancel(): void };
-
-  constructor(runtime: Runtime, maxMs: Milliseconds, parent: AbortSignal) {
-    this.#runtime = runtime;
-    this.#maxMs = maxMs;
-    this.#parent = parent;
-    parent.addEventListener("abort", this.#follow);
-    this.#timer = this.#start();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  broken(): void {
-    this.#timer.cancel();
-    this.#timer = this.#start();
-  }
-
-  end(): void {
-    this.#timer.cancel();
-    this.#parent.removeEventListener("abort", this.#follow);
-    // Whatever of the stream is still open ends here.
-    this.#controller.abort();
-  }
-
-  #start(): { cancel(): void } {
-    return this.#runtime.timer(this.#maxMs, () => {
-      this.fell = true;
-      this.#controller.abort();
-    });
-  }
+function isEventType(type: string): type is EventType {
+  return type === "ADDED" || type === "MODIFIED" || type === "DELETED" || type === "BOOKMARK";
 }
 
-interface Page {
-  readonly items: readonly unknown[];
-  readonly continueToken: string;
-  readonly version: string;
+function isInitialEnd(object: unknown): boolean {
+  return fieldsOf(fieldsOf(fieldsOf(object)["metadata"])["annotations"])[initialEventsEnd] === "true";
 }
 
-function readPage(body: unknown): Page | undefined {
-  if (typeof body !== "object" || body === null) return undefined;
-  const { items, metadata } = body as Record<string, unknown>;
-  const { continue: token, resourceVersion } = (metadata ?? {}) as Record<string, unknown>;
-  if ((items !== null && items !== undefined && !Array.isArray(items)) || typeof resourceVersion !== "string")
-    return undefined;
-  return { items: items ?? [], continueToken: typeof token === "string" ? token : "", version: resourceVersion };
-}
-
-function versionOf(object: unknown): string | undefined {
-  const metadata = (object as { metadata?: { resourceVersion?: unknown } } | null)?.metadata;
-  return typeof metadata?.resourceVersion === "string" ? metadata.resourceVersion : undefined;
-}
-
-function codeOf(object: unknown): unknown {
-  return (object as { code?: unknown } | null)?.code;
+function failed(message: string): Failure {
+  return { ok: false, message, ambiguous: false };
 }

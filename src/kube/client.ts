@@ -18,6 +18,11 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
+export interface ReadOptions {
+  /** Tries in all. A read that no answer or a 5xx came to, or that was throttled, is asked again after a moment. Default 3. */
+  readonly triesMax?: number;
+}
+
 export type WatchOutcome = { readonly ok: true; readonly events: AsyncIterable<WatchEvent> } | Failure;
 
 export interface ApiClientDeps {
@@ -32,6 +37,11 @@ export interface ApiClientDeps {
 const replyBytesMax = 256 << 20;
 /** etcd holds objects of 1.5 MiB at most, some servers are set to more. */
 const lineBytesMax = 16 << 20;
+
+const readTriesMax = 3;
+/** Between tries: long enough for a connection to be opened anew, short beside what waits for the answer. */
+const retryFirstMs = 100;
+const retryLastMs = 2_000;
 
 interface Deadline {
   readonly signal: AbortSignal;
@@ -48,8 +58,23 @@ export class ApiClient {
     this.#deps = deps;
   }
 
-  get(path: string, signal?: AbortSignal): Promise<Outcome> {
-    return this.#call("GET", path, undefined, undefined, signal);
+  /** One object, or a page of a list. The reply may come compressed, which a page is worth. */
+  async get(path: string, signal?: AbortSignal, { triesMax = readTriesMax }: ReadOptions = {}): Promise<Outcome> {
+    const { runtime } = this.#deps;
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.#call("GET", path, undefined, undefined, signal);
+      if (outcome.ok || tries >= triesMax || !isTransient(outcome) || signal?.aborted) return outcome;
+      const pauseMs = retryFirstMs * 3 ** (tries - 1) * (0.5 + runtime.random());
+      // Whoever is told to stay away for longer is better told so than kept waiting.
+      if ((outcome.retryAfterMs ?? 0) > retryLastMs) return outcome;
+      await runtime.sleep(Math.max(pauseMs, outcome.retryAfterMs ?? 0), signal);
+    }
+  }
+
+  delete(path: string, preconditions?: unknown, signal?: AbortSignal): Promise<Outcome> {
+    const options =
+      preconditions === undefined ? undefined : { apiVersion: "v1", kind: "DeleteOptions", preconditions };
+    return this.#call("DELETE", path, "application/json", options, signal);
   }
 
   post(path: string, body: unknown, signal?: AbortSignal): Promise<Outcome> {
@@ -79,7 +104,8 @@ export class ApiClient {
         return { ok: true, events: eventsOf(reply.body) };
       }
       if (reply.status === 200) return { ok: true, events: eventsOf(one(await bytesOf(reply.body, replyBytesMax))) };
-      return failureOf(reply.status, reply.headers, decode(await bytesOf(reply.body, replyBytesMax)), false);
+      const body = decode(await bytesOf(reply.body, replyBytesMax));
+      return failureOf({ reply, body, isWrite: false, wallTime: this.#deps.runtime.wallTime() });
     } catch (problem) {
       return noAnswer(opening.problem() ?? problem, false);
     } finally {
@@ -99,10 +125,10 @@ export class ApiClient {
     const deadline = this.#deadline(caller);
     try {
       const text = body === undefined ? undefined : JSON.stringify(body);
-      const headers = this.#headers(contentType);
+      const headers = { ...this.#headers(contentType), ...(!isWrite && { "accept-encoding": "gzip" }) };
       const request = { method, path, headers, ...(text !== undefined && { body: text }) };
       const reply = await this.#deps.exchange(request, deadline.signal);
-      return await readReply(reply, isWrite);
+      return await readReply(reply, isWrite, this.#deps.runtime.wallTime());
     } catch (problem) {
       return noAnswer(deadline.problem() ?? problem, isWrite);
     } finally {
@@ -141,16 +167,21 @@ export class ApiClient {
   }
 }
 
-async function readReply(reply: HttpReply, isWrite: boolean): Promise<Outcome> {
+/** Reads only: for a write, no answer says nothing. */
+function isTransient({ status }: Failure): boolean {
+  return status === undefined || status === 429 || status >= 500;
+}
+
+async function readReply(reply: HttpReply, isWrite: boolean, wallTime: number): Promise<Outcome> {
   const succeeded = reply.status >= 200 && reply.status < 300;
   let body: unknown;
   try {
     body = decode(await bytesOf(reply.body, replyBytesMax));
   } catch (problem) {
     // A read without its body is nothing; a write has happened, and the status says so (FR-079).
-    if (!succeeded || !isWrite) return noAnswer(problem, isWrite && !succeeded);
+    if (succeeded && !isWrite) return noAnswer(problem, false);
   }
-  if (!succeeded) return failureOf(reply.status, reply.headers, body, isWrite);
+  if (!succeeded) return failureOf({ reply, body, isWrite, wallTime });
   if (body === undefined && !isWrite) return noAnswer("the answer is no JSON", false);
   return { ok: true, status: reply.status, body };
 }

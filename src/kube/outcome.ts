@@ -1,5 +1,5 @@
 /** What becomes of a call to the API: a value, whatever the peer or the network does. */
-import type { Milliseconds } from "../runtime/runtime.ts";
+import type { HttpReply, Milliseconds } from "../runtime/runtime.ts";
 
 export interface Answer {
   readonly ok: true;
@@ -23,27 +23,44 @@ export interface Failure {
 export type Outcome = Answer | Failure;
 
 const messageLengthMax = 500;
+/** Nobody who means it asks for more; a date of next year is a mistake. */
+const retryAfterMsMax = 300_000;
 
-/** @param isWrite  a failed read never took effect */
-export function failureOf(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  body: unknown,
-  isWrite: boolean,
-): Failure {
-  const { reason, message } = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
-  const seconds = Number(headers["retry-after"]);
+/** `isWrite`: a failed read never took effect. */
+export function failureOf(failed: {
+  readonly reply: Pick<HttpReply, "status" | "headers">;
+  readonly body: unknown;
+  readonly isWrite: boolean;
+  readonly wallTime: Milliseconds;
+}): Failure {
+  const { reply, body, isWrite, wallTime } = failed;
+  const { reason, message, details } = fieldsOf(body);
+  const retryAfterMs = readRetryAfter(reply.headers["retry-after"], fieldsOf(details)["retryAfterSeconds"], wallTime);
   return {
     ok: false,
-    status,
+    status: reply.status,
     ...(typeof reason === "string" && { reason }),
-    message: typeof message === "string" ? message.slice(0, messageLengthMax) : `status ${status}`,
-    ...(Number.isFinite(seconds) &&
-      seconds >= 0 &&
-      headers["retry-after"] !== undefined && { retryAfterMs: seconds * 1000 }),
-    // 429 is refused before anything is done; so are 4xx. A 5xx may follow the write.
-    ambiguous: isWrite && status >= 500,
+    message: typeof message === "string" ? message.slice(0, messageLengthMax) : `status ${reply.status}`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    // 429 is refused before anything is done; so are other 4xx. A 5xx may follow the write.
+    ambiguous: isWrite && reply.status >= 500,
   };
+}
+
+/** Seconds, or a date; the Status says it too, where a proxy dropped the header. @see RFC 9110 §10.2.3 */
+function readRetryAfter(
+  header: string | undefined,
+  inStatus: unknown,
+  wallTime: Milliseconds,
+): Milliseconds | undefined {
+  const text = header?.trim() ?? "";
+  const seconds = /^\d+$/.test(text) ? Number(text) : typeof inStatus === "number" ? inStatus : undefined;
+  const ms = seconds === undefined ? Date.parse(text) - wallTime : seconds * 1000;
+  return ms > 0 ? Math.min(ms, retryAfterMsMax) : undefined;
+}
+
+function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
 }
 
 /** No answer: refused, reset, timed out, or the caller gave up. */
