@@ -28,6 +28,8 @@ export interface VolumeFacts {
   readonly claim?: string;
   readonly claimUid?: string;
   readonly attributesClass?: string;
+  /** The field of spec that says where the data is, instead of `local`. */
+  readonly source?: Record<string, unknown>;
   readonly deleting?: boolean;
   readonly uid?: string;
   readonly version?: string;
@@ -61,7 +63,7 @@ export function makePV(name: string, o: VolumeFacts = {}): Raw {
       capacity: { storage: o.capacity ?? "10Gi" },
       storageClassName: o.class ?? "local",
       accessModes: o.modes ?? ["ReadWriteOnce"],
-      local: { path: `/mnt/${name}` },
+      ...(o.source ?? { local: { path: `/mnt/${name}` } }),
       ...(o.volumeMode !== undefined && { volumeMode: o.volumeMode }),
       ...(o.attributesClass !== undefined && { volumeAttributesClassName: o.attributesClass }),
       ...(claimName !== undefined && {
@@ -203,6 +205,13 @@ export function makeCsiNode(name: string, ...drivers: string[]): Raw {
     metadata: { name, uid: `uid-${name}`, resourceVersion: "1" },
     spec: { drivers: drivers.map((driver) => ({ name: driver, nodeID: name, topologyKeys: [] })) },
   };
+}
+
+/** A CSINode without drivers that says which in-tree plugins are migrated on the node. */
+export function makeMigratedNode(name: string, ...plugins: string[]): Raw {
+  const node = makeCsiNode(name);
+  const annotations = { "storage.alpha.kubernetes.io/migrated-plugins": plugins.join(",") };
+  return { ...node, metadata: { ...(node["metadata"] as Raw), annotations } };
 }
 
 export interface CapacityFacts {

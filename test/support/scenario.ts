@@ -1,0 +1,198 @@
+/**
+ * Scenarios: YAML files that say what is applied to a cluster and what must come of it. They know nothing of the world they run
+ * in; a `Stage` is the sandbox, or a real control plane.
+ *
+ *     name: a sentence that states what is shown
+ *     covers: [what it is about]
+ *     steps:
+ *     - files: [manifests/examples/10-classes.yaml]     # applied in order
+ *     - apply: [{apiVersion: v1, kind: …}]
+ *     - delete: Pod/default/archive                       # Kind/name or Kind/namespace/name
+ *     - patch: {object: Node/n1, merge: {metadata: {labels: {rack: r1}}}}
+ *     - expect:
+ *         within: 10s                                     # default 10 s; every line must hold at one moment
+ *         pods: {default/archive: {node: delta}, default/search: {pending: "a part of its message"}}
+ *         nodes: {default/db: [alpha, bravo, charlie]}    # Pods whose name begins so, spread over these nodes
+ *         claims: {default/cold: delta-nvme-2}             # bound to the volume; "" is not bound; "*" is any
+ *         volumes: {bravo-ssd-1: Available}                # phase; "gone" where it must not exist
+ *         events: [{pod: default/archive, reason: Scheduled, contains: delta}]
+ *     - stays: {for: 5s, …}                               # as expect, and still so after that time
+ */
+import { readFileSync } from "node:fs";
+import { parse, parseAllDocuments } from "yaml";
+import type { Raw } from "./make.ts";
+
+/** A cluster that a scenario runs in. */
+export interface Stage {
+  apply(object: Raw): Promise<void>;
+  delete(kind: string, namespace: string | undefined, name: string): Promise<void>;
+  patch(kind: string, namespace: string | undefined, name: string, merge: unknown): Promise<void>;
+  list(kind: string): Promise<readonly Raw[]>;
+  /** Lets time pass: virtual in the sandbox, real elsewhere. */
+  pass(ms: number): Promise<void>;
+}
+
+interface PodExpectation {
+  readonly node?: string;
+  /** A part of the message of its PodScheduled condition. */
+  readonly pending?: string;
+}
+
+export interface Expectation {
+  readonly within?: string;
+  readonly for?: string;
+  readonly pods?: Readonly<Record<string, PodExpectation>>;
+  readonly nodes?: Readonly<Record<string, readonly string[]>>;
+  readonly claims?: Readonly<Record<string, string>>;
+  readonly volumes?: Readonly<Record<string, string>>;
+  readonly events?: readonly { readonly pod: string; readonly reason?: string; readonly contains?: string }[];
+}
+
+export type Step =
+  | { readonly files: readonly string[] }
+  | { readonly apply: readonly Raw[] }
+  | { readonly delete: string }
+  | { readonly patch: { readonly object: string; readonly merge: unknown } }
+  | { readonly expect: Expectation }
+  | { readonly stays: Expectation };
+
+export interface Scenario {
+  readonly name: string;
+  readonly covers: readonly string[];
+  readonly steps: readonly Step[];
+}
+
+export function readScenario(path: string): Scenario {
+  return parse(readFileSync(path, "utf8")) as Scenario;
+}
+
+/** Runs every step. @throws Error that says which step failed and what was found instead */
+export async function runScenario({ steps }: Scenario, stage: Stage): Promise<void> {
+  for (const [index, step] of steps.entries()) {
+    const where = `step ${index + 1}`;
+    if ("files" in step) for (const file of step.files) await applyAll(readObjects(file), stage);
+    else if ("apply" in step) await applyAll(step.apply, stage);
+    else if ("delete" in step) await stage.delete(...target(step.delete));
+    else if ("patch" in step) await stage.patch(...target(step.patch.object), step.patch.merge);
+    else if ("expect" in step) await eventually(step.expect, stage, where);
+    else await stays(step.stays, stage, where);
+  }
+}
+
+export function readObjects(file: string): Raw[] {
+  return parseAllDocuments(readFileSync(file, "utf8")).flatMap((document) => {
+    const object = document.toJS() as Raw | null;
+    return object ? [object] : [];
+  });
+}
+
+async function applyAll(objects: readonly Raw[], stage: Stage): Promise<void> {
+  for (const object of objects) await stage.apply(object);
+}
+
+function target(text: string): [string, string | undefined, string] {
+  const [kind = "", ...rest] = text.split("/");
+  return rest.length === 1 ? [kind, undefined, rest[0] ?? ""] : [kind, rest[0], rest[1] ?? ""];
+}
+
+const stepMs = 250;
+
+async function eventually(want: Expectation, stage: Stage, where: string): Promise<void> {
+  const limitMs = milliseconds(want.within ?? "10s");
+  for (let waited = 0; ; waited += stepMs) {
+    const unmet = await unmetBy(want, stage);
+    if (unmet.length === 0) return;
+    if (waited >= limitMs) throw new Error(`${where}: not within ${limitMs / 1000} s: ${unmet.join("; ")}`);
+    await stage.pass(stepMs);
+  }
+}
+
+async function stays(want: Expectation, stage: Stage, where: string): Promise<void> {
+  await eventually(want, stage, where);
+  await stage.pass(milliseconds(want.for ?? "5s"));
+  const unmet = await unmetBy(want, stage);
+  if (unmet.length > 0) throw new Error(`${where}: did not stay so: ${unmet.join("; ")}`);
+}
+
+function milliseconds(text: string): number {
+  const match = /^(\d+)(ms|s|m)$/.exec(text);
+  if (!match) throw new Error(`"${text}" is no duration`);
+  return Number(match[1]) * ({ ms: 1, s: 1000, m: 60_000 }[match[2] as "ms" | "s" | "m"] ?? 1);
+}
+
+/** What does not hold, in words; empty when all does. */
+async function unmetBy(want: Expectation, stage: Stage): Promise<string[]> {
+  const unmet: string[] = [];
+  if (want.pods || want.nodes) unmet.push(...podsUnmet(want, await stage.list("Pod")));
+  if (want.claims) unmet.push(...claimsUnmet(want.claims, await stage.list("PersistentVolumeClaim")));
+  if (want.volumes) unmet.push(...volumesUnmet(want.volumes, await stage.list("PersistentVolume")));
+  if (want.events) unmet.push(...eventsUnmet(want.events, await stage.list("Event")));
+  return unmet;
+}
+
+function podsUnmet({ pods = {}, nodes = {} }: Expectation, found: readonly Raw[]): string[] {
+  const unmet: string[] = [];
+  for (const [key, { node, pending }] of Object.entries(pods)) {
+    const pod = found.find((one) => keyOf(one) === key);
+    const on = text(pod, "spec", "nodeName");
+    if (node !== undefined && (node === "*" ? on === "" : on !== node))
+      unmet.push(`pod ${key} is on "${on}", not ${node}`);
+    if (pending === undefined) continue;
+    const conditions = (at(pod, "status", "conditions") ?? []) as { type: string; message?: string }[];
+    const message = conditions.find(({ type }) => type === "PodScheduled")?.message ?? "";
+    if (on !== "" || !message.includes(pending)) unmet.push(`pod ${key} is on "${on}" and says "${message}"`);
+  }
+  for (const [prefix, want] of Object.entries(nodes)) {
+    const on = found.filter((one) => keyOf(one).startsWith(prefix)).map((one) => text(one, "spec", "nodeName"));
+    if (on.sort().join() !== [...want].sort().join()) unmet.push(`pods ${prefix}* are on [${on}], not [${want}]`);
+  }
+  return unmet;
+}
+
+function claimsUnmet(want: Readonly<Record<string, string>>, found: readonly Raw[]): string[] {
+  return Object.entries(want).flatMap(([key, volume]) => {
+    const claim = found.find((one) => keyOf(one) === key);
+    const bound = text(claim, "status", "phase") === "Bound" ? text(claim, "spec", "volumeName") : "";
+    const holds = volume === "*" ? bound !== "" : bound === volume;
+    return holds ? [] : [`claim ${key} is bound to "${bound}", not "${volume}"`];
+  });
+}
+
+function volumesUnmet(want: Readonly<Record<string, string>>, found: readonly Raw[]): string[] {
+  return Object.entries(want).flatMap(([name, phase]) => {
+    const volume = found.find((one) => keyOf(one) === name);
+    const is = volume ? text(volume, "status", "phase") : "gone";
+    return is === phase ? [] : [`volume ${name} is ${is}, not ${phase}`];
+  });
+}
+
+function eventsUnmet(want: NonNullable<Expectation["events"]>, found: readonly Raw[]): string[] {
+  return want.flatMap(({ pod, reason, contains = "" }) => {
+    const holds = found.some((event) => {
+      const about = (at(event, "involvedObject") ?? at(event, "regarding") ?? {}) as {
+        namespace?: string;
+        name?: string;
+      };
+      const note = String(at(event, "message") ?? at(event, "note") ?? "");
+      return (
+        `${about.namespace}/${about.name}` === pod &&
+        (reason === undefined || text(event, "reason") === reason) &&
+        note.includes(contains)
+      );
+    });
+    return holds ? [] : [`no event ${reason ?? ""} on pod ${pod} that contains "${contains}"`];
+  });
+}
+
+function keyOf(object: Raw): string {
+  const namespace = text(object, "metadata", "namespace");
+  return namespace === "" ? text(object, "metadata", "name") : `${namespace}/${text(object, "metadata", "name")}`;
+}
+
+function at(object: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], object);
+}
+
+function text(object: unknown, ...path: readonly string[]): string {
+  return String(at(object, ...path) ?? "");
+}
