@@ -1,4 +1,5 @@
 /** What the binder asks of the other rooms and of whoever watches it, declared by the one who asks. */
+import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
 import type { ClaimKey, ClaimUid, NodeName, PodUid, VolumeName } from "../scheduling/names.ts";
 import type { Kind, Kinds, ObjectKey } from "../scheduling/objects.ts";
@@ -111,25 +112,6 @@ export interface BinderObserver {
   readonly inProgress?: (count: number) => void;
 }
 
-interface LogFields {
-  readonly pod?: string;
-  readonly podUid?: string;
-  readonly node?: string;
-  readonly claim?: string;
-  readonly volume?: string;
-  readonly outcome?: string;
-  readonly error?: string;
-  readonly err?: unknown;
-  readonly durationMs?: number;
-}
-
-export interface BindingLog {
-  debug(fields: LogFields, message: string): void;
-  info(fields: LogFields, message: string): void;
-  warn(fields: LogFields, message: string): void;
-  error(fields: LogFields, message: string): void;
-}
-
 export interface BinderOptions {
   /** How long a bind waits for its claims, from the last call that joined it. */
   readonly bindTimeoutMs: Milliseconds;
@@ -152,7 +134,7 @@ export interface BinderDeps {
   readonly runtime: Runtime;
   readonly cluster: BindingCluster;
   readonly writer: KubeWriter;
-  readonly log: BindingLog;
+  readonly log: Log;
   readonly observer?: BinderObserver;
   readonly options: BinderOptions;
 }

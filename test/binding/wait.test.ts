@@ -1,6 +1,5 @@
 /** The wait for bound claims, row by row of VB §4.3, and what ends it early (FR-077). */
 import { beforeEach, describe, expect, test } from "vitest";
-import { makeDriver } from "../support/make.ts";
 import { type Bind, type Body, World } from "./world.ts";
 
 let world: World;
@@ -341,7 +340,6 @@ describe("claims to provision", () => {
   });
 
   test("FR-072, 197: a selected-node of a node that is gone is replaced, after a live look", async () => {
-    await world.create("driver", makeDriver("csi.example"));
     await world.pvc("x", { class: "csi", selectedNode: "gone" });
     pod = await world.pod("p", ["x"]);
     await world.start();

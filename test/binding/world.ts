@@ -9,7 +9,7 @@ import type { Exchange, HttpReply, HttpRequest, Runtime } from "../../src/runtim
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import type { Kind } from "../../src/scheduling/objects.ts";
 import { type VirtualRuntime, virtualRuntime } from "../support/clock.ts";
-import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
 import { TestCluster } from "./test-cluster.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: API objects are JSON of every shape, and a test that reads wrongly fails
@@ -139,6 +139,7 @@ export class World {
       await this.call("POST", "/api/v1/namespaces", { metadata: { name: "d" } });
       await this.create("class", makeClass("local"));
       await this.create("class", makeClass("csi", { provisioner: "csi.example" }));
+      await this.create("driver", makeDriver("csi.example"));
     }
     for (const name of names) await this.create("node", makeNode(name));
   }
@@ -197,6 +198,7 @@ export class World {
         claim: `${metadata.namespace}/${metadata.name}`,
         claimUid: metadata.uid,
         class: spec.storageClassName,
+        annotations: { "pv.kubernetes.io/provisioned-by": "csi.example" },
       };
       await this.pv(`pvc-${metadata.name}`, { ...claim, on: on ?? node, phase: "Available" });
     }
