@@ -232,7 +232,7 @@ describe("a stop", () => {
     expect(isDrained).toBe(false);
     await world.runtime.advance(1_000);
     expect(isDrained).toBe(true);
-    expect(world.runtime.pending()).toBeLessThanOrEqual(world.server.watchCount + 1);
+    expect(world.runtime.pending()).toBe(world.berth.idleTimers);
   });
 });
 

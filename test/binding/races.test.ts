@@ -236,6 +236,7 @@ describe("a conflict on the write", () => {
     await world.runtime.settle();
     expect(world.writes.map(({ status }) => status)).toEqual([409, 200]);
     cluster.release("volume");
+    await world.runtime.settle();
     await world.controlVolumes();
     expect(bind.answer).toBe("ok");
   });
@@ -250,6 +251,7 @@ describe("a conflict on the write", () => {
     const bind = world.bind(pod, "n1");
     await world.runtime.advance(1_000);
     cluster.release("volume");
+    await world.runtime.settle();
     await world.runtime.settle();
     expect(bind.answer).toMatch(/noMatchingVolume/);
     expect(await claimRefOf("a")).toBeUndefined();

@@ -129,7 +129,7 @@ describe("pods without claims", () => {
   test("decision 2: the Binding is posted at once, without a read, whatever the cache's state", async () => {
     const pod = await world.pod("p", []);
     const { cluster } = await world.start();
-    cluster.isReady = false;
+    cluster.readiness = () => ({ ready: false, why: "claims are not listed yet" });
     let reads = 0;
     world.fault = (request) => {
       if (request.method === "GET") reads++;
@@ -245,6 +245,7 @@ describe("the look before the first write", () => {
     expect(bind.answer).toBeUndefined();
     cluster.release("claim");
     await world.runtime.settle();
+    await world.runtime.settle();
     expect(bind.answer).toBe("ok");
     expect(paths()).toEqual(["POST namespaces/d/pods/p/binding"]);
   });
@@ -266,7 +267,7 @@ describe("the look before the first write", () => {
     await world.pvc("x");
     const pod = await world.pod("p", ["x"]);
     const { cluster } = await world.start();
-    cluster.isReady = false;
+    cluster.readiness = () => ({ ready: false, why: "claims are not listed yet" });
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(bind.answer).toBe("not ready: claims are not listed yet");

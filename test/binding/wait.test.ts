@@ -42,8 +42,8 @@ const refOfA = async (): Promise<Body> => (await world.get("volume", "a"))?.spec
 describe("static volumes", () => {
   test("132: a claim that becomes bound after 5 s ends the wait at that moment, without a clock", async () => {
     const bind = await waitStatic();
-    // The deadline is the only timer besides those of the server's watches.
-    expect(world.runtime.pending()).toBe(world.server.watchCount + 1);
+    // The deadline is the only timer besides those of the watches.
+    expect(world.runtime.pending()).toBe(world.berth.idleTimers + 1);
     await world.runtime.advance(5_000);
     expect(bind.answer).toBeUndefined();
     await world.controlVolumes();
@@ -181,6 +181,7 @@ describe("static volumes", () => {
     await world.runtime.settle();
     world.berth.cluster.state.delete("claim", "d/x");
     world.berth.cluster.release("claim");
+    await world.runtime.settle();
     await world.runtime.advance(2_000);
     expect(bind.answer).toMatch(/claim d\/x was deleted/);
   });
@@ -197,6 +198,7 @@ describe("static volumes", () => {
     expect(bind.answer).toBeUndefined();
     expect(cluster.state.reservations.assumptionCount).toBe(1);
     cluster.release("volume");
+    await world.runtime.settle();
     expect(cluster.state.reservations.assumptionCount).toBe(0);
     await world.controlVolumes();
     expect(bind.answer).toBe("ok");
@@ -263,6 +265,7 @@ describe("claims to provision", () => {
     await world.provision();
     expect(bind.answer).toBeUndefined();
     world.berth.cluster.release("volume");
+    await world.runtime.settle();
     await world.runtime.settle();
     expect(bind.answer).toBe("ok");
   });
@@ -359,6 +362,7 @@ describe("claims to provision", () => {
     await world.runtime.settle();
     expect(bind.answer).toBe("node n3, selected for claim d/x, has not reached the cache yet");
     cluster.release("node");
+    await world.runtime.settle();
     const again = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(again.answer).toMatch(/claim d\/x: selectedOtherNode/);
@@ -410,7 +414,7 @@ describe("time", () => {
     await world.runtime.settle();
     expect(world.writes).toHaveLength(500);
     const before = world.runtime.pending();
-    expect(before).toBe(world.server.watchCount + 500);
+    expect(before).toBe(world.berth.idleTimers + 500);
     await world.runtime.advance(60_000);
     expect(world.runtime.pending()).toBeLessThanOrEqual(before);
     await world.controlVolumes();

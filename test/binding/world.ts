@@ -4,13 +4,15 @@ import { Binder } from "../../src/binding/binder.ts";
 import type { BindEnding } from "../../src/binding/endings.ts";
 import { ApiKubeWriter } from "../../src/binding/kube-writer.ts";
 import type { BinderOptions } from "../../src/binding/ports.ts";
+import { Cluster } from "../../src/cluster/cluster.ts";
 import { ApiClient } from "../../src/kube/client.ts";
+import { silentLog } from "../../src/runtime/log.ts";
 import type { Exchange, HttpReply, HttpRequest, Runtime } from "../../src/runtime/runtime.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import type { Kind } from "../../src/scheduling/objects.ts";
+import { ClusterState } from "../../src/scheduling/state.ts";
 import { type VirtualRuntime, virtualRuntime } from "../support/clock.ts";
 import { makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
-import { TestCluster } from "./test-cluster.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: API objects are JSON of every shape, and a test that reads wrongly fails
 export type Body = any;
@@ -38,11 +40,20 @@ export interface Write {
   status: number | undefined;
 }
 
+/** Berth's own cluster, with watches that can be held back by kind. */
+export interface HeldCluster extends Cluster {
+  /** From now on changes of the kind wait until `release`. */
+  hold(kind: Kind): void;
+  release(kind: Kind): void;
+}
+
 /** One incarnation of Berth over the server. */
 export interface Berth {
   readonly binder: Binder;
-  readonly cluster: TestCluster;
+  readonly cluster: HeldCluster;
   readonly endings: BindEnding[];
+  /** Timers of an idle Berth: its watches' own. */
+  readonly idleTimers: number;
   /** From the next turn on nothing of it runs any more, as after a crash. */
   kill(): void;
 }
@@ -67,11 +78,22 @@ export class World {
   async start(options: Partial<BinderOptions> = {}): Promise<Berth> {
     const life = new AbortController();
     const runtime = mortal(this.runtime, life.signal);
-    const exchange = mortalExchange(this.server.exchange, life.signal);
-    const cluster = new TestCluster(runtime, exchange);
-    await cluster.start();
+    const holds = new Holds();
+    const exchange = holds.over(mortalExchange(this.server.exchange, life.signal));
     const api = new ApiClient({ runtime, exchange: this.#faulty(exchange), userAgent: "berth", timeoutMs: 10_000 });
-    const reads = new TestCluster(runtime, this.#faulty(exchange));
+    const cluster = new Cluster({
+      runtime,
+      client: api,
+      state: new ClusterState({ clock: () => runtime.now() }),
+      log: silentLog,
+      options: { staleAfterMs: 90_000, liveReadsMax: 32, nodeAnnotations: new Set() },
+    });
+    cluster.start();
+    await this.runtime.settle();
+    const held = Object.assign(cluster, {
+      hold: (kind: Kind) => holds.hold(kind),
+      release: (kind: Kind) => holds.release(kind),
+    });
     const endings: BindEnding[] = [];
     const quiet = (): void => {};
     const error = (fields: object, message: string): void => {
@@ -79,7 +101,7 @@ export class World {
     };
     const binder = new Binder({
       runtime,
-      cluster: Object.assign(cluster, { live: reads.live.bind(reads) }),
+      cluster,
       writer: new ApiKubeWriter({ runtime, api, component: "berth" }),
       log: { debug: quiet, info: quiet, warn: quiet, error },
       observer: { ended: (ending) => void endings.push(ending) },
@@ -87,9 +109,9 @@ export class World {
     });
     const kill = (): void => {
       life.abort();
-      cluster.stop();
+      void cluster.stop();
     };
-    this.berth = { binder, cluster, endings, kill };
+    this.berth = { binder, cluster: held, endings, idleTimers: this.runtime.pending(), kill };
     return this.berth;
   }
 
@@ -207,6 +229,8 @@ export class World {
 
   #faulty(exchange: Exchange): Exchange {
     return (request, signal) => {
+      // Lists and watches are the reflectors' own matter.
+      if (request.method === "GET" && request.path.includes("?")) return exchange(request, signal);
       const isEvent = request.path.includes("/events");
       if (request.method === "GET" || isEvent) {
         if (isEvent && request.method === "POST") this.events.push(JSON.parse(String(request.body)));
@@ -283,4 +307,39 @@ function mortalExchange(exchange: Exchange, death: AbortSignal): Exchange {
     const answer = await exchange(request, signal);
     return death.aborted ? never : answer;
   };
+}
+
+/** Holds back what watches deliver, by kind. */
+class Holds {
+  readonly #held = new Map<string, { released: Promise<void>; release: () => void }>();
+
+  hold(kind: Kind): void {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#held.set(kindInfo[kind].path, { released, release });
+  }
+
+  release(kind: Kind): void {
+    const { path } = kindInfo[kind];
+    this.#held.get(path)?.release();
+    this.#held.delete(path);
+  }
+
+  over(exchange: Exchange): Exchange {
+    return async (request, signal) => {
+      const answer = await exchange(request, signal);
+      const { body } = answer;
+      if (typeof body === "string" || body instanceof Uint8Array) return answer;
+      return { ...answer, body: this.#delayed(body, request.path.split("?")[0] ?? "") };
+    };
+  }
+
+  async *#delayed(chunks: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      await this.#held.get(path)?.released;
+      yield chunk;
+    }
+  }
 }
