@@ -79,6 +79,19 @@ function scheduleAll({ world, chance, pick, pods }: Storm): void {
   }
 }
 
+/** Another scheduler, which knows nothing of ours, takes a disk that is free, as rightly as we would. */
+async function steal({ world, pick }: Storm): Promise<void> {
+  const { body } = await world.call("GET", "/api/v1/persistentvolumes");
+  const free = body.items.filter(({ spec }: Body) => spec.claimRef === undefined);
+  if (free.length === 0) return;
+  const { metadata }: Body = pick(free);
+  const claim = await world.pvc(`thief-${++names}`);
+  const { name, namespace, uid } = claim.metadata;
+  const claimRef = { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid };
+  const { resourceVersion } = metadata;
+  await world.patch("volume", metadata.name, { metadata: { resourceVersion }, spec: { claimRef } }).catch(() => {});
+}
+
 async function happen(storm: Storm): Promise<void> {
   const { world, chance, pick, pods } = storm;
   const any = [...pods.keys()];
@@ -99,11 +112,16 @@ async function happen(storm: Storm): Promise<void> {
     await world.start({ bindTimeoutMs: 60_000 });
   }
   scheduleAll(storm);
+  if (chance(0.2)) {
+    await world.runtime.advance(pick([0, 5, 30]));
+    await steal(storm);
+  }
   await world.runtime.advance(pick([1, 50, 500, 2_000]));
 }
 
-/** kube-scheduler's last word: every node is tried in turn. */
+/** kube-scheduler's last word: every node is tried in turn, and there are disks enough for all. */
 async function clear({ world, pods }: Storm): Promise<void> {
+  for (const node of nodes) for (let disk = 0; disk < 24; disk++) await world.pv(`${node}-new-${disk}`, { on: node });
   for (let round = 0; round < 12; round++) {
     for (const entry of pods.values()) {
       if (entry.bind?.answer === "ok" || (entry.bind && entry.bind.answer === undefined)) continue;
@@ -131,8 +149,6 @@ test.for(Array.from({ length: Number(process.env["STORMS"] ?? 12) }, (_, index) 
     expect(binder.inProgress()).toEqual([]);
     await world.runtime.advance(300_000);
     expect(cluster.state.reservations.dump().assumptions).toEqual([]);
-    const left = [...pods].filter(([, { bind }]) => bind?.answer !== "ok");
-    // What is left found no room: with two disks taken back by nobody, a node may be full.
-    for (const [, { bind }] of left) expect(bind?.answer).toMatch(/cannot hold the volumes/);
+    for (const { bind } of pods.values()) expect(bind?.answer).toBe("ok");
   },
 );
