@@ -4,6 +4,7 @@
  */
 import { decide, filterNodes } from "./filter.ts";
 import { whyNot } from "./matching.ts";
+import { affinityOn, type BoundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
 import type { Claim, Pod, Volume } from "./objects.ts";
 import type { Open } from "./open-claim.ts";
@@ -13,6 +14,7 @@ import { limitOf, totalOf } from "./pools.ts";
 import { addBytes, formatBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import { scoreNodes } from "./score.ts";
+import type { NodeSelector } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
 import { type Stuck, suggestForNodes, suggestForPod } from "./suggest.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
@@ -125,8 +127,9 @@ class Doctor {
   ): { claims: ClaimExplanation[]; troubles: Stuck["troubles"] } {
     const claims: ClaimExplanation[] = [];
     const troubles: Stuck["troubles"][number][] = [];
-    for (const { claim, topology } of this.#planner.bound) {
-      const explained = this.#examineBound(entry, claim, topology);
+    for (const bound of this.#planner.bound) {
+      const { claim, topology } = bound;
+      const explained = this.#examineBound(entry, bound);
       claims.push(explained);
       if ("refused" in explained) {
         troubles.push({ claim, reason: topology ? "volumeNodeConflict" : "boundVolumeMissing" });
@@ -148,28 +151,14 @@ class Doctor {
     return { claims, troubles };
   }
 
-  #examineBound(
-    entry: NodeEntry,
-    { key, volumeName = "" as never }: Claim,
-    topology: Topology | undefined,
-  ): ClaimExplanation {
-    if (topology && this.#planner.reaches(entry, topology)) return { claim: key, bound: volumeName };
-    const why = topology
-      ? `bound to it, and its node affinity does not match: ${this.#affinity(this.#state.volumes.get(volumeName))}`
+  #examineBound(entry: NodeEntry, bound: BoundClaim): ClaimExplanation {
+    const { key, volumeName = "" as never } = bound.claim;
+    if (reachesBound(this.#state, entry, bound)) return { claim: key, bound: volumeName };
+    const volume = this.#state.volumes.get(volumeName);
+    const why = volume
+      ? `bound to it, and its node affinity does not match: ${affinityText(affinityOn(this.#state, entry.node, volume))}`
       : "bound to it, and it does not exist";
     return { claim: key, refused: [{ volume: volumeName, why }] };
-  }
-
-  #affinity(volume: Volume | undefined): string {
-    const terms = volume?.affinity?.terms ?? [];
-    if (terms.length === 0) return "it has no terms";
-    return terms
-      .map(({ labels, fields }) =>
-        [...labels, ...fields]
-          .map(({ key, operator, values }) => `${key} ${operator} [${[...values].join(", ")}]`)
-          .join(" and "),
-      )
-      .join(" or ");
   }
 
   #examineOpen(
@@ -250,4 +239,16 @@ class Doctor {
     });
     return `needs ${formatBytes(open.bytes)}${together}: ${pools.join("; ")}`;
   }
+}
+
+function affinityText(affinity: NodeSelector | undefined): string {
+  const terms = affinity?.terms ?? [];
+  if (terms.length === 0) return "it has no terms";
+  return terms
+    .map(({ labels, fields }) =>
+      [...labels, ...fields]
+        .map(({ key, operator, values }) => `${key} ${operator} [${[...values].join(", ")}]`)
+        .join(" and "),
+    )
+    .join(" or ");
 }

@@ -7,6 +7,7 @@
 import { assign } from "./assignment.ts";
 import { Candidates } from "./candidates.ts";
 import type { SortedClaims } from "./claims.ts";
+import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
 import type { Claim } from "./objects.ts";
 import { type Open, openClaim } from "./open-claim.ts";
@@ -50,7 +51,7 @@ export class Planner {
   readonly open: readonly Open[];
   readonly doubts: readonly Doubt[];
   readonly #state: ClusterState;
-  readonly bound: readonly { readonly claim: Claim; readonly topology: Topology | undefined }[];
+  readonly bound: readonly BoundClaim[];
   readonly #own: ReadonlySet<ClaimUid>;
   readonly #bySize: readonly number[];
   readonly #candidates: Candidates;
@@ -61,11 +62,7 @@ export class Planner {
     this.#state = state;
     this.#candidates = new Candidates(state);
     const doubts: Doubt[] = [];
-    this.bound = bound.map((claim) => {
-      const id = claim.volumeName === undefined ? undefined : state.volumes.id(claim.volumeName);
-      if (id === undefined) doubts.push({ kind: "volume", key: claim.volumeName ?? "" });
-      return { claim, topology: id === undefined ? undefined : state.volumes.topologyOf(id) };
-    });
+    this.bound = bound.map((claim) => boundClaim(state, claim, doubts));
     this.open = delayed.map((claim) => openClaim(state, claim, delayed, doubts));
     this.#own = new Set(this.open.map(({ claim }) => claim.uid));
     this.#bySize = this.open.map((_, index) => index).sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
@@ -124,17 +121,18 @@ export class Planner {
 
   #judgeBound(entry: NodeEntry): { reason: NodeReason; claim: Claim }[] {
     let conflict: Claim | undefined;
-    for (const { claim, topology } of this.bound) {
+    for (const bound of this.bound) {
+      const { claim, topology } = bound;
       if (topology === undefined) {
         const missing = { reason: "boundVolumeMissing", claim } as const;
         return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }, missing] : [missing];
       }
-      if (!this.reaches(entry, topology)) conflict ??= claim;
+      if (!reachesBound(this.#state, entry, bound)) conflict ??= claim;
     }
     return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }] : [];
   }
 
-  reaches(entry: NodeEntry, topology: Topology): boolean {
+  #reaches(entry: NodeEntry, topology: Topology): boolean {
     return topology === this.#state.topologies.everywhere || topology.members.has(entry);
   }
 
@@ -179,7 +177,7 @@ export class Planner {
     if (assumption?.target.kind === "volume") {
       const id = this.#state.volumes.id(assumption.target.volume);
       const topology = id === undefined ? undefined : this.#state.volumes.topologyOf(id);
-      if (id === undefined || !topology || !this.reaches(entry, topology)) return "selectedOtherNode";
+      if (id === undefined || !topology || !this.#reaches(entry, topology)) return "selectedOtherNode";
       return { open, candidates: [id], forced: "volume" };
     }
     const provisionedOn = assumption?.node ?? selectedNode;
@@ -191,7 +189,7 @@ export class Planner {
       return { open, candidates: this.#candidates.of(entry, open, index, avoid), forced: undefined };
     const id = reserved.find((volume) => {
       const topology = this.#state.volumes.topologyOf(volume);
-      return topology && this.reaches(entry, topology);
+      return topology && this.#reaches(entry, topology);
     });
     return id === undefined ? "preboundElsewhere" : { open, candidates: [id], forced: "volume" };
   }
