@@ -16,6 +16,8 @@ export interface VolumeFacts {
   readonly on?: string;
   /** Terms of its affinity instead of `on`. */
   readonly terms?: readonly { matchExpressions?: readonly Requirement[]; matchFields?: readonly Requirement[] }[];
+  /** spec.nodeAffinity as it stands, instead of both. */
+  readonly affinity?: Record<string, unknown>;
   readonly capacity?: string;
   readonly class?: string;
   readonly betaClass?: string;
@@ -76,6 +78,7 @@ export function makePV(name: string, o: VolumeFacts = {}): Raw {
         },
       }),
       ...(terms && { nodeAffinity: { required: { nodeSelectorTerms: terms } } }),
+      ...(o.affinity && { nodeAffinity: o.affinity }),
     },
     status: { phase: o.phase ?? (o.claimUid === undefined ? "Available" : "Bound") },
   };
@@ -139,7 +142,11 @@ export function makePVC(name: string, o: ClaimFacts = {}): Raw {
 }
 
 /** A Pod of namespace d that mounts the named claims; a name with a leading "~" is a generic ephemeral volume. */
-export function makePod(name: string, claims: readonly string[], o: { uid?: string; node?: string } = {}): Raw {
+export function makePod(
+  name: string,
+  claims: readonly string[],
+  o: { uid?: string; node?: string; volumes?: readonly Raw[] } = {},
+): Raw {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -148,11 +155,14 @@ export function makePod(name: string, claims: readonly string[], o: { uid?: stri
       schedulerName: "berth-scheduler",
       ...(o.node !== undefined && { nodeName: o.node }),
       containers: [{ name: "app", image: "app" }],
-      volumes: claims.map((claim, index) =>
-        claim.startsWith("~")
-          ? { name: claim.slice(1), ephemeral: { volumeClaimTemplate: { spec: {} } } }
-          : { name: `v${index}`, persistentVolumeClaim: { claimName: claim } },
-      ),
+      volumes: [
+        ...(o.volumes ?? []),
+        ...claims.map((claim, index) =>
+          claim.startsWith("~")
+            ? { name: claim.slice(1), ephemeral: { volumeClaimTemplate: { spec: {} } } }
+            : { name: `v${index}`, persistentVolumeClaim: { claimName: claim } },
+        ),
+      ],
     },
     status: { phase: "Pending" },
   };
@@ -218,6 +228,8 @@ export interface CapacityFacts {
   readonly class: string;
   /** Hostname label; `null` leaves nodeTopology out, `"*"` makes it match every node. */
   readonly on: string | null;
+  /** Labels that nodeTopology asks for, instead of `on`. */
+  readonly topology?: Record<string, string>;
   readonly capacity?: string;
   readonly max?: string;
   readonly created?: string;
@@ -237,6 +249,7 @@ export function makeCapacity(name: string, o: CapacityFacts): Raw {
     },
     storageClassName: o.class,
     ...(o.on !== null && { nodeTopology: o.on === "*" ? {} : { matchLabels: { "kubernetes.io/hostname": o.on } } }),
+    ...(o.topology && { nodeTopology: { matchLabels: o.topology } }),
     ...(o.capacity !== undefined && { capacity: o.capacity }),
     ...(o.max !== undefined && { maximumVolumeSize: o.max }),
   };

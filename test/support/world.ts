@@ -72,7 +72,12 @@ export class World {
   }
 
   pod(name: string, ...claims: string[]): Pod {
-    const read = translate("pod", makePod(name, claims));
+    return this.read(makePod(name, claims));
+  }
+
+  /** A Pod that is not among the state's objects, as a filter call carries it. */
+  read(raw: Raw): Pod {
+    const read = translate("pod", raw);
     if (!read.ok) throw new Error(`${read.field}: ${read.problem}`);
     return read.object;
   }

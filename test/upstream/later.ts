@@ -1,0 +1,91 @@
+/** Scenarios that wait for a world to run in: the binder over the sandbox, or a real control plane. */
+import { describe } from "vitest";
+import { later, type ScenarioKind } from "./support.ts";
+
+const names: Record<ScenarioKind, Record<number, string>> = {
+  core: {
+    163: "golden JSON of the wire, and keys in lower case",
+  },
+  binder: {
+    105: "nothing planned, nothing written",
+    106: "one volume: one write with the claimRef",
+    107: "two volumes: two writes",
+    108: "a volume that is as wanted already",
+    109: "the second volume has a newer version: the first is written, the second is not",
+    110: "a claim to provision gets its selected-node",
+    111: "the second selected-node conflicts: the first stays",
+    162: "who binds: the extender where it is interested",
+    200: "bind again after a timeout, the Pod being on the node already: success",
+  },
+  wait: {
+    113: "no plan at all, and an empty one",
+    114: "volume claimed, claim bound: done",
+    115: "volumeName alone is not bound",
+    116: "an unbound claim is awaited",
+    117: "the claim is deleted",
+    118: "the volume is deleted",
+    119: "the claimRef is taken away",
+    120: "the claimRef loses its uid",
+    121: "one of two claims bound",
+    122: "provisioned and bound on the node: done",
+    123: "not provisioned yet",
+    124: "the claim to provision is deleted",
+    125: "its annotations are taken away",
+    126: "its annotations are emptied",
+    127: "its selected-node names another node",
+    128: "static bound, dynamic not",
+    129: "bound to a volume that the cache lacks yet",
+    130: "a migrated volume in the same zone, in another, of a plugin that does not migrate",
+    131: "all bound already",
+    132: "a static claim is bound after 5 s",
+    133: "a volume is made and bound after 5 s",
+    135: "the Pod is deleted after 5 s",
+    136: "nothing happens: timeout",
+    137: "the claim is deleted after 5 s",
+    138: "the node loses its label",
+    139: "the claim is bound to a volume on another node",
+    194: "the Pod is created anew under its name: no Binding with the old uid",
+  },
+  "real cluster": {
+    150: "a filter error fails the cycle",
+    151: "all nodes refused: unschedulable",
+    152: "two extenders that accept different nodes: unschedulable",
+    153: "the second extender sees what the first accepts",
+    154: "a prioritize error with one node: scheduled",
+    155: "weights of two extenders",
+    156: "a plugin's weight against an extender's",
+    157: "an extender that is not interested is not called",
+    158: "an ignorable extender that fails is skipped",
+    159: "which Pods a managed resource covers",
+    160: "statuses of refused nodes",
+    161: "victims keep uid and PDB violations",
+    164: "both rejectors are recorded",
+    165: "a claim that waits for its Pod is bound with it",
+    166: "prebound volume, prebound claim",
+    167: "two claims go where both volumes are; the spare stays",
+    168: "two claims, one volume a node: nothing is bound",
+    169: "delayed and immediate claims in one Pod",
+    170: "a Pod waits for its class, volume or claim",
+    171: "static and dynamic in one Pod",
+    172: "prebound immediate and dynamic",
+    173: "50 Pods of three claims",
+    174: "anti-affinity: ten Pods, ten nodes",
+    175: "a bound volume and a Pod forced elsewhere",
+    176: "capacity on, off, absent",
+    177: "provisioning fails: selected-node is removed",
+    196: "a volume's event and a filter race: no wake-up is lost",
+  },
+  departure: {
+    112: "D9: volume and first selected-node written, the second conflicts",
+    134: "D9: the volume was changed by somebody before the write",
+    192: "D9: a conflict on the second of two volumes leaves nothing claimed",
+    193: "D11: the claim is bound to another volume during the wait",
+    197: "D12: the node is deleted with selected-node set",
+  },
+};
+
+describe("VB §8, to be run", () => {
+  for (const [kind, numbered] of Object.entries(names)) {
+    for (const [number, name] of Object.entries(numbered)) later(Number(number), kind as ScenarioKind, name);
+  }
+});

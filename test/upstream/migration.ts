@@ -1,0 +1,127 @@
+/** VB §8.5 and §3.5: in-tree volumes on nodes where a CSI driver has taken over. @see csi-translation-lib, in_tree_volume.go */
+import { describe, expect, test } from "vitest";
+import { explainPod } from "../../src/scheduling/explain.ts";
+import { makeMigratedNode, makeNode, makePV, makePVC, type Raw, type VolumeFacts } from "../support/make.ts";
+import { World } from "../support/world.ts";
+import { ask, type NodeAnswer, scenario, texts } from "./support.ts";
+
+const zone = "topology.kubernetes.io/zone";
+const betaZone = "failure-domain.beta.kubernetes.io/zone";
+const betaRegion = "failure-domain.beta.kubernetes.io/region";
+const gceZone = "topology.gke.io/zone";
+const gce = "kubernetes.io/gce-pd";
+
+/** One bound claim on an in-tree volume. */
+function gceWorld(volume: VolumeFacts, ...objects: Raw[]): World {
+  const source = { gcePersistentDisk: { pdName: "disk" } };
+  return new World().add(
+    makePVC("x", { volume: "v" }),
+    makePV("v", { claim: "x", claimUid: "ux", source, ...volume }),
+    ...objects,
+  );
+}
+
+const requires = (key: string, ...values: string[]) => ({ key, operator: "In", values });
+
+describe("VB 8.5: a bound gce-pd volume whose label names zone us-east-1", () => {
+  const labelled = { labels: { [betaZone]: "us-east-1" } };
+  const table = (number: number, name: string, objects: readonly Raw[], want: NodeAnswer): void =>
+    scenario(number, "core", name, () => {
+      const world = gceWorld(labelled, ...objects);
+      expect(ask(world, world.pod("p", "x"))).toEqual({ n1: want });
+    });
+
+  const inZone1 = makeNode("n1", { [gceZone]: "us-east-1" });
+  const inZone2 = makeNode("n1", { [gceZone]: "us-east-2" });
+  table(52, "on a migrated node of that zone it is reached", [inZone1, makeMigratedNode("n1", gce)], ["x==v"]);
+  table(53, "on a migrated node of another zone it is not", [inZone2, makeMigratedNode("n1", gce)], texts.node);
+  table(
+    54,
+    "where the plugin is not migrated the volume has no affinity at all",
+    [inZone2, makeMigratedNode("n1", "kubernetes.io/aws-ebs")],
+    ["x==v"],
+  );
+  table(55, "nor where there is no CSINode", [inZone2], ["x==v"]);
+});
+
+describe("VB 3.5: the rules of the translation", () => {
+  const nodes = [
+    makeNode("n1", { [gceZone]: "z1", "topology.kubernetes.io/region": "r1" }),
+    makeNode("n2", { [gceZone]: "z2", "topology.kubernetes.io/region": "r2" }),
+    makeNode("n3", { [zone]: "z1" }),
+  ];
+  const migrated = ["n1", "n2", "n3"].map((name) => makeMigratedNode(name, "kubernetes.io/aws-ebs", gce));
+  const cases: Record<string, { volume: VolumeFacts; wantMigrated: string[]; wantBefore: string[] }> = {
+    "the zone's key in the affinity becomes the driver's": {
+      volume: { terms: [{ matchExpressions: [requires(zone, "z1")] }] },
+      wantMigrated: ["n1"],
+      wantBefore: ["n3"],
+    },
+    "the beta key too, and with it the beta region becomes the region": {
+      volume: { terms: [{ matchExpressions: [requires(betaZone, "z1", "z2"), requires(betaRegion, "r2")] }] },
+      wantMigrated: ["n2"],
+      wantBefore: [],
+    },
+    "beside the zone's present key the beta region stays": {
+      volume: { terms: [{ matchExpressions: [requires(zone, "z1"), requires(betaRegion, "r1")] }] },
+      wantMigrated: [],
+      wantBefore: [],
+    },
+    "a label is used only where the affinity names no zone": {
+      volume: { labels: { [zone]: "z2" }, terms: [{ matchExpressions: [requires(zone, "z1")] }] },
+      wantMigrated: ["n1"],
+      wantBefore: ["n3"],
+    },
+    "a label's zone is added to every term": {
+      volume: {
+        labels: { [zone]: "z2" },
+        terms: ["n1", "n2"].map((name) => ({ matchExpressions: [requires("kubernetes.io/hostname", name)] })),
+      },
+      wantMigrated: ["n2"],
+      wantBefore: ["n1", "n2"],
+    },
+    "a label may list several zones": {
+      volume: { labels: { [zone]: "z1__z2" } },
+      wantMigrated: ["n1", "n2"],
+      wantBefore: ["n1", "n2", "n3"],
+    },
+    "a volume without any zone is reached from everywhere": {
+      volume: {},
+      wantMigrated: ["n1", "n2", "n3"],
+      wantBefore: ["n1", "n2", "n3"],
+    },
+    "a term that matches nothing goes on to": {
+      volume: { labels: { [zone]: "z1" }, terms: [{}] },
+      wantMigrated: [],
+      wantBefore: [],
+    },
+    "a local volume is not translated, whatever its labels": {
+      volume: { labels: { [zone]: "z1" }, source: { local: { path: "/mnt/v" } } },
+      wantMigrated: ["n1", "n2", "n3"],
+      wantBefore: ["n1", "n2", "n3"],
+    },
+  };
+
+  test.for(Object.entries(cases))("%s", ([, { volume, wantMigrated, wantBefore }]) => {
+    const before = gceWorld(volume, ...nodes);
+    expect(before.fitting(before.pod("p", "x"))).toEqual(wantBefore);
+    const after = gceWorld(volume, ...nodes, ...migrated);
+    expect(after.fitting(after.pod("p", "x"))).toEqual(wantMigrated);
+  });
+
+  test("explain says what the affinity reads on the node", () => {
+    const world = gceWorld({ labels: { [betaZone]: "z1" } }, ...nodes, ...migrated);
+    expect(explainPod(world.state, world.pod("p", "x")).nodes[1]).toMatchObject({
+      node: "n2",
+      fits: false,
+      claims: [
+        {
+          claim: "d/x",
+          refused: [
+            { volume: "v", why: "bound to it, and its node affinity does not match: topology.gke.io/zone In [z1]" },
+          ],
+        },
+      ],
+    });
+  });
+});

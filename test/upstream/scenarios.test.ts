@@ -1,0 +1,11 @@
+/** The 200 scenarios of VB §8 in one process, so that the count at the end is of what really ran. */
+import { expect, test } from "vitest";
+import "./filter.ts";
+import "./migration.ts";
+import "./later.ts";
+import { missingScenarios, summary } from "./support.ts";
+
+test("every scenario is there, run or to do, and the count is printed", () => {
+  expect(missingScenarios()).toEqual([]);
+  process.stdout.write(`upstream scenarios: ${summary()}\n`);
+});
