@@ -72,5 +72,3 @@ export interface PodReasonFacts {
 
 export type PodReason = keyof typeof podReasons;
 export type Reason = NodeReason | PodReason;
-
-export const reasonKeys = [...Object.keys(nodeReasons), ...Object.keys(podReasons)] as readonly Reason[];
