@@ -7,8 +7,13 @@
 import type { NodeName } from "../scheduling/names.ts";
 import type { AskedNodes, HostPriority, MetaVictims } from "./extender.ts";
 
+/** ExtenderFilterResult that passes every node, as it was asked about. */
+export function encodeAllPassed(asked: AskedNodes): Uint8Array | string {
+  return encodePassed(asked, asked.names, passedRest);
+}
+
 /**
- * ExtenderFilterResult in the form of the request. All refusals are "unresolvable": evicting Pods frees no volume, and a
+ * ExtenderFilterResult in the form of the request, which names each node once. All refusals are "unresolvable": evicting Pods frees no volume, and a
  * node in FailedNodes would become a preemption candidate without victims (design.md §3).
  *
  * @param textOf  what is told of the node at this index; "" passes it
@@ -28,19 +33,21 @@ export function encodeFilterResult(asked: AskedNodes, textOf: (index: number) =>
     refused += `${refused === "" ? "" : ","}${quoteName(name)}:${quotedText}`;
   }
   const rest = `"FailedNodes":{},"FailedAndUnresolvableNodes":{${refused}},"Error":""}`;
-  if (asked.form === "NodeNames") {
-    const names = passed.length === asked.names.length ? asked.names : passed.map((index) => asked.names[index]);
-    return `{"Nodes":null,"NodeNames":${JSON.stringify(names)},${rest}`;
-  }
+  if (passed.length === asked.names.length) return encodePassed(asked, asked.names, rest);
+  const names = passed.flatMap((index) => asked.names[index] ?? []);
+  if (asked.form === "NodeNames") return encodePassed({ ...asked, names }, names, rest);
+  return encodePassed({ ...asked, objects: passed.flatMap((index) => asked.objects[index] ?? []) }, names, rest);
+}
+
+function encodePassed(asked: AskedNodes, names: readonly NodeName[], rest: string): Uint8Array | string {
+  if (asked.form === "NodeNames") return `{"Nodes":null,"NodeNames":${JSON.stringify(names)},${rest}`;
   const parts: Uint8Array[] = [Buffer.from('{"Nodes":{"metadata":{},"items":[')];
-  for (const index of passed) {
-    const object = asked.objects[index];
-    if (object) parts.push(...(parts.length > 1 ? [commaBytes] : []), object);
-  }
+  for (const object of asked.objects) parts.push(...(parts.length > 1 ? [commaBytes] : []), object);
   parts.push(Buffer.from(`]},"NodeNames":null,${rest}`));
   return Buffer.concat(parts);
 }
 
+const passedRest = '"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}';
 const commaBytes = Buffer.from(",");
 
 /** ExtenderFilterResult of a call that could not be judged: kube-scheduler asks again within seconds. */

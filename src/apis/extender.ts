@@ -12,10 +12,11 @@ import { findItems } from "./json-items.ts";
 /** A request read, or the one sentence that says which field could not be. */
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** The nodes of a request, each name once, in the order given. The reply takes the same form. */
+/** The nodes of a request in the order given. The reply takes the same form. */
 export type AskedNodes =
+  /** As sent. kube-scheduler names each node once; to make sure of it costs as much as all the rest of reading them. */
   | { readonly form: "NodeNames"; readonly names: readonly NodeName[] }
-  /** `objects` are the nodes' own bytes, by the index of their names. */
+  /** Each name once. `objects` are the nodes' own bytes, by the index of their names. */
   | { readonly form: "Nodes"; readonly names: readonly NodeName[]; readonly objects: readonly Uint8Array[] };
 
 /** ExtenderArgs, the request of filter and prioritize. */
@@ -134,8 +135,7 @@ function readNodeNames(value: unknown): AskedNodes {
   const names: readonly unknown[] = value;
   const wrong = names.findIndex((name) => typeof name !== "string");
   if (wrong !== -1) throw new Mistake(`NodeNames[${wrong}] is not a string`);
-  const unique = new Set(names as readonly NodeName[]);
-  return { form: "NodeNames", names: unique.size === names.length ? (names as readonly NodeName[]) : [...unique] };
+  return { form: "NodeNames", names: names as readonly NodeName[] };
 }
 
 function readNodeList(value: unknown, bytes: Buffer): AskedNodes {

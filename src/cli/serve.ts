@@ -23,45 +23,46 @@ Answers kube-scheduler's extender calls for the cluster that the kubeconfig name
       --debug-listen HOST:PORT  metrics and explanations (default 127.0.0.1:${defaults.debugListen.port})
 `;
 
-export const serveCommand: Command = (argv, io) =>
-  runCommand("serve", io, async () => {
-    const options = parseOptions(argv, {
-      config: { type: "string" },
-      kubeconfig: { type: "string" },
-      listen: { type: "string" },
-      "debug-listen": { type: "string" },
-      help: { type: "boolean", short: "h" },
-    });
-    if (options.help) {
-      io.stdout.write(help);
-      return 0;
-    }
-    const config = readConfig(options.config, options);
-    const found = await findConnection({
-      env: io.env,
-      ...(config.kubeconfig !== undefined && { flag: config.kubeconfig }),
-    });
-    if (!found.ok) throw new Misuse(found.error);
-    const { stdout, runtime } = io;
-    const log = createLog({ level: config.logLevel, stream: { write: (line) => void stdout.write(line) }, runtime });
-    const version = berthVersion();
-    log.info({ version, source: found.source, address: found.connection.server }, "Starting");
+export const serveCommand: Command = (argv, io) => runCommand("serve", io, () => serve(argv, io));
 
-    const metrics = createMetrics();
-    // Every 20 ms: the default of 10 costs twice as much for nothing that anybody would read off it.
-    collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 20 });
-    const transport = new Transport({ runtime, connection: found.connection });
-    const { exchange } = transport;
-    const berth = await startBerth({ exchange, runtime, config, log, metrics, version });
-    try {
-      await serveUntilStopped(berth, config, log, io);
-    } finally {
-      await berth.stop();
-      transport.close();
-    }
-    log.info({}, "Stopped");
-    return 0;
+async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
+  const options = parseOptions(argv, {
+    config: { type: "string" },
+    kubeconfig: { type: "string" },
+    listen: { type: "string" },
+    "debug-listen": { type: "string" },
+    help: { type: "boolean", short: "h" },
   });
+  if (options.help) {
+    io.stdout.write(help);
+    return 0;
+  }
+  const config = readConfig(options.config, options);
+  const found = await findConnection({
+    env: io.env,
+    ...(config.kubeconfig !== undefined && { flag: config.kubeconfig }),
+  });
+  if (!found.ok) throw new Misuse(found.error);
+  const { stdout, runtime } = io;
+  const log = createLog({ level: config.logLevel, stream: { write: (line) => void stdout.write(line) }, runtime });
+  const version = berthVersion();
+  log.info({ version, source: found.source, address: found.connection.server }, "Starting");
+
+  const metrics = createMetrics();
+  // Every 20 ms: the default of 10 costs twice as much for nothing that anybody would read off it.
+  collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 20 });
+  const transport = new Transport({ runtime, connection: found.connection });
+  const { exchange } = transport;
+  const berth = await startBerth({ exchange, runtime, config, log, metrics, version });
+  try {
+    await serveUntilStopped(berth, config, log, io);
+  } finally {
+    await berth.stop();
+    transport.close();
+  }
+  log.info({}, "Stopped");
+  return 0;
+}
 
 async function serveUntilStopped(berth: Berth, config: Config, log: Log, { runtime, signal }: CommandIo) {
   const served = await serveBerth({ berth, config, log, runtime });

@@ -25,35 +25,36 @@ Says on which nodes the Pod's volumes fit, and why not on the others, from files
 Exits with 0 when at least one node fits, 1 when none does, 2 when the input cannot be used.
 `;
 
-export const simulateCommand: Command = (argv, io) =>
-  runCommand("simulate", io, async () => {
-    const options = parseOptions(argv, {
-      file: { type: "string", short: "f", multiple: true },
-      pod: { type: "string" },
-      node: { type: "string", multiple: true },
-      output: { type: "string", short: "o" },
-      help: { type: "boolean", short: "h" },
-    });
-    if (options.help) {
-      io.stdout.write(help);
-      return 0;
-    }
-    const { output = "table" } = options;
-    if (!options.file) throw new Misuse('name at least one file with "-f"; see "berth simulate --help"');
-    if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
-    const key = readPodKey(options.pod);
+export const simulateCommand: Command = (argv, io) => runCommand("simulate", io, () => simulate(argv, io));
 
-    const state = new ClusterState({ clock: () => 0 });
-    const warnings = load(state, readManifests(options.file));
-    const pod = findPod(state, key);
-    const nodes = options.node && [...new Set(options.node)].sort().map(nodeName);
-    refuseFaults(state, pod, nodes);
-    warn(io, warnings);
-
-    const explanation = explainPod(state, pod, nodes);
-    io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
-    return explanation.schedulable ? 0 : 1;
+async function simulate(argv: readonly string[], io: CommandIo): Promise<number> {
+  const options = parseOptions(argv, {
+    file: { type: "string", short: "f", multiple: true },
+    pod: { type: "string" },
+    node: { type: "string", multiple: true },
+    output: { type: "string", short: "o" },
+    help: { type: "boolean", short: "h" },
   });
+  if (options.help) {
+    io.stdout.write(help);
+    return 0;
+  }
+  const { output = "table" } = options;
+  if (!options.file) throw new Misuse('name at least one file with "-f"; see "berth simulate --help"');
+  if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+  const key = readPodKey(options.pod);
+
+  const state = new ClusterState({ clock: () => 0 });
+  const warnings = load(state, readManifests(options.file));
+  const pod = findPod(state, key);
+  const nodes = options.node && [...new Set(options.node)].sort().map(nodeName);
+  refuseFaults(state, pod, nodes);
+  warn(io, warnings);
+
+  const explanation = explainPod(state, pod, nodes);
+  io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
+  return explanation.schedulable ? 0 : 1;
+}
 
 function readPodKey(written: string | undefined): PodKey {
   const [namespace, name, more] = written?.split("/") ?? [];

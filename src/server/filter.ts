@@ -1,7 +1,8 @@
 /** `POST /v1/filter`: which of the named nodes can hold the Pod's volumes. Writes no API object. */
 import { type AskedNodes, decodeExtenderArgs } from "../apis/extender.ts";
-import { encodeFilterError, encodeFilterResult } from "../apis/extender-replies.ts";
+import { encodeAllPassed, encodeFilterError, encodeFilterResult } from "../apis/extender-replies.ts";
 import type { LogFields } from "../log.ts";
+import type { NodeName } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodeVerdicts } from "../scheduling/plan.ts";
 import type { NodeReason } from "../scheduling/reasons.ts";
@@ -25,7 +26,7 @@ export function filterVerb(parts: Parts): Handler {
     if (!asked) return jsonReply(malformed(call, "the request has neither NodeNames nor Nodes"));
     if (asked.names.length === 0) {
       call.answered("infeasible", { pod: read.pod.key, nodes: 0 });
-      return jsonReply(encodeFilterResult(asked, () => ""));
+      return jsonReply(encodeAllPassed(asked));
     }
 
     parts.binder.filterSeen(read.pod.uid);
@@ -45,14 +46,19 @@ function malformed(call: CallRecord, text: string): string {
 function encode(asked: AskedNodes, judgement: Judgement): Uint8Array | string {
   switch (judgement.kind) {
     case "free":
-      return encodeFilterResult(asked, () => "");
+      return encodeAllPassed(asked);
     case "error":
       return encodeFilterError(judgement.text);
     case "refused":
-      return encodeFilterResult(asked, () => judgement.text);
+      return encodeFilterResult(named(asked, [...new Set(asked.names)]), () => judgement.text);
     case "judged":
-      return encodeFilterResult(asked, (index) => judgement.verdicts.text(index));
+      return encodeFilterResult(named(asked, judgement.verdicts.names), (index) => judgement.verdicts.text(index));
   }
+}
+
+/** With each name once. */
+function named(asked: AskedNodes, names: readonly NodeName[]): AskedNodes {
+  return asked.form === "NodeNames" ? { form: asked.form, names } : asked;
 }
 
 /** What the call leaves behind: holds, and the memory for prioritize and explain. */

@@ -2,9 +2,9 @@
  * Which plans a Pod softly holds between filter and bind. Everywhere it fits only while those are few: a Pod that held its
  * 20Gi disk on every node would push the next one to the 1Ti disks (decisions.md 13).
  */
-import type { NodeName } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodeVerdicts, Plan } from "../scheduling/plan.ts";
+import { scoreMax } from "../scheduling/score.ts";
 import type { Parts } from "./parts.ts";
 
 /** After filter: all feasible nodes or, while prioritize may still narrow them down, none. */
@@ -18,14 +18,27 @@ export function holdFeasible(parts: Parts, pod: Pod, verdicts: NodeVerdicts | un
   reservations.hold(pod.uid, plansAt(verdicts, feasible(verdicts)));
 }
 
-/** After prioritize: the best nodes. Nothing changes where filter could hold all of them. */
-export function holdBest(parts: Parts, pod: Pod, verdicts: NodeVerdicts, scores: ReadonlyMap<NodeName, number>): void {
+/**
+ * After prioritize: the best nodes. Nothing changes where filter could hold all of them.
+ *
+ * @param scores  of the feasible nodes in the verdicts' order; empty where all are equal
+ */
+export function holdBest(
+  parts: Parts,
+  pod: Pod,
+  verdicts: NodeVerdicts,
+  scores: readonly { readonly score: number }[],
+): void {
   const { cluster, config } = parts;
-  if (isPlaced(parts, pod) || verdicts.feasibleCount <= config.holds.nodesMax) return;
-  const scoreAt = (index: number): number => scores.get(verdicts.names[index] ?? ("" as NodeName)) ?? 0;
-  const best = feasible(verdicts)
-    .sort((a, b) => scoreAt(b) - scoreAt(a) || a - b)
-    .slice(0, config.holds.nodesMax);
+  const { nodesMax } = config.holds;
+  if (isPlaced(parts, pod) || verdicts.feasibleCount <= nodesMax) return;
+  const candidates = feasible(verdicts);
+  const best: number[] = [];
+  for (let score = scoreMax; score >= 0 && best.length < nodesMax; score--) {
+    best.push(
+      ...candidates.filter((_, place) => (scores[place]?.score ?? 0) === score).slice(0, nodesMax - best.length),
+    );
+  }
   cluster.state.reservations.hold(pod.uid, plansAt(verdicts, best));
 }
 

@@ -32,7 +32,7 @@ export function prioritizeVerb(parts: Parts): Handler {
       return jsonReply(noOpinion);
     }
     const verdicts = recall(parts, read.pod, names) ?? compute(parts, read.pod, names);
-    const priorities = verdicts ? prioritize(parts, read.pod, names, verdicts) : [];
+    const priorities = verdicts ? prioritize(parts, read.pod, verdicts, names.length) : [];
     call.answered(priorities.length > 0 ? "scored" : "equal", about);
     return jsonReply(encodeHostPriorities(priorities));
   };
@@ -57,14 +57,22 @@ function compute(parts: Parts, pod: Pod, names: readonly NodeName[]): NodeVerdic
   return "kind" in verdict && verdict.kind === "judged" ? verdict.nodes : undefined;
 }
 
-/** One entry a node, for a node left out counts as 0; none at all when every node is as good as the next. */
-function prioritize(parts: Parts, pod: Pod, names: readonly NodeName[], verdicts: NodeVerdicts): HostPriority[] {
-  const scores = new Map(scoreNodes(verdicts).map(({ node, score }) => [node, score]));
+/**
+ * One entry a node, for a node left out counts as 0; none at all when every node is as good as the next.
+ *
+ * @param askedCount  fewer than the verdicts when these are filter's: the nodes that it passed
+ */
+function prioritize(parts: Parts, pod: Pod, verdicts: NodeVerdicts, askedCount: number): HostPriority[] {
+  const scores = scoreNodes(verdicts);
   holdBest(parts, pod, verdicts, scores);
-  if (scores.size === 0) {
-    if (verdicts.feasibleCount === 0 || verdicts.feasibleCount === names.length) return [];
-    // Equal among themselves, but some nodes have stopped fitting since filter.
-    for (const [index, name] of verdicts.names.entries()) if (verdicts.fits(index)) scores.set(name, scoreMax);
+  const areFeasible = verdicts.feasibleCount === askedCount;
+  if (scores.length === 0 && (areFeasible || verdicts.feasibleCount === 0)) return [];
+  const priorities: HostPriority[] = [];
+  let next = 0;
+  for (const [index, Host] of verdicts.names.entries()) {
+    // Without scores the feasible are equal, but some nodes have stopped fitting since filter.
+    if (verdicts.fits(index)) priorities.push({ Host, Score: scores[next++]?.score ?? scoreMax });
+    else if (!areFeasible) priorities.push({ Host, Score: 0 });
   }
-  return names.map((name) => ({ Host: name, Score: scores.get(name) ?? 0 }));
+  return priorities;
 }
