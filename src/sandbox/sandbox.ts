@@ -87,10 +87,10 @@ export class Sandbox {
   }
 
   /** For a cluster made without a scheduler: extenders often want to know the API's address first. */
-  startScheduler(extenders: readonly ExtenderEntry[]): Scheduler {
+  startScheduler(extenders: readonly ExtenderEntry[], options: Omit<SchedulerOptions, "extenders"> = {}): Scheduler {
     const { scheduler } = this.#options;
     const own = typeof scheduler === "object" ? scheduler : {};
-    this.#scheduler = new Scheduler(this.startAgent("scheduler"), { ...own, extenders });
+    this.#scheduler = new Scheduler(this.startAgent("scheduler"), { ...own, ...options, extenders });
     return this.#scheduler;
   }
 

@@ -192,7 +192,8 @@ export class SchedulingQueue {
       ...this.#unschedulable.values().map(({ failedAt }) => failedAt + this.#limits.flushMs),
     ];
     if (due.length === 0) return;
-    this.#timer = this.#runtime.timer(Math.min(...due) - this.#runtime.now(), () => this.#release());
+    const ms = Math.max(0, Math.min(...due) - this.#runtime.now());
+    this.#timer = this.#runtime.timer(ms, () => this.#release());
   }
 
   #release(): void {

@@ -1,0 +1,40 @@
+/** Berth as the sandbox's extender: the shipped server on real HTTP, called as kube-scheduler is configured to call it. */
+import { defaults } from "../config.ts";
+import { Transport } from "../kube/transport.ts";
+import { createLog } from "../log.ts";
+import type { ExtenderEntry } from "../sandbox/scheduler/extender.ts";
+import { startBerth } from "../server/berth.ts";
+import type { StartExtender } from "./sandbox.ts";
+import { serveBerth } from "./serve.ts";
+import { berthVersion } from "./version.ts";
+
+const anyPort = { host: "127.0.0.1", port: 0 };
+/** Each bind in progress holds a connection, and kube-scheduler does not bound their number. */
+const socketsMax = 10_000;
+
+export const startBerthExtender: StartExtender = async ({ api, runtime, io }) => {
+  const config = { ...defaults, listen: anyPort, debugListen: anyPort };
+  const log = createLog({ level: "warn", stream: { write: (line) => void io.stderr.write(line) }, runtime });
+  const berth = await startBerth({ exchange: api, runtime, config, log, version: berthVersion() });
+  const served = await serveBerth({ berth, config, log, runtime });
+  const { extender, debug } = served;
+  io.stdout.write(
+    `Berth on http://${extender.host}:${extender.port}, explanations on http://${debug.host}:${debug.port}\n`,
+  );
+
+  const server = `http://${extender.host}:${extender.port}`;
+  const transport = new Transport({ runtime, connection: { server, credentials: { kind: "none" } }, socketsMax });
+  const shared = { urlPrefix: `${server}/v1`, nodeCacheCapable: true, exchange: transport.exchange };
+  // As design.md §2 configures kube-scheduler: one timeout serves all verbs of an entry.
+  const entries: readonly ExtenderEntry[] = [
+    { ...shared, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
+    { ...shared, bindVerb: "bind", httpTimeoutMs: 610_000 },
+  ];
+  return {
+    entries,
+    stop: async () => {
+      transport.close();
+      await served.stop();
+    },
+  };
+};
