@@ -152,6 +152,9 @@ export class Reservations {
     const own = this.#assumptions.get(planned.claim.uid);
     if (own && !sameTarget(own, planned, node)) return `claim ${own.claim} is assumed on node ${own.node}`;
     if (planned.kind !== "static") return undefined;
+    if (this.#volumes.get(planned.volume.name)?.uid !== planned.volume.uid) {
+      return `volume ${planned.volume.name} is gone`;
+    }
     const other = this.#assumedVolumes.get(planned.volume.name);
     if (other !== undefined && other !== planned.claim.uid) {
       return `volume ${planned.volume.name} is assumed for claim ${this.#assumptions.get(other)?.claim}`;
