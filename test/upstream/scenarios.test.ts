@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import "./filter.ts";
 import "./migration.ts";
+import "./matching.ts";
+import "./reserve.ts";
 import "./later.ts";
 import { missingScenarios, summary } from "./support.ts";
 

@@ -69,6 +69,12 @@ export function summary(): string {
   return `${perKind.join(", ")}; ${entries.filter(({ ran }) => ran).length} of ${scenariosTotal} in all`;
 }
 
+/** A departure: ours is as wanted, and is not upstream's, which stands beside it as VB §3 to §5 has it. */
+export function expectDeparture<T>({ upstream, berth, want }: { upstream: T; berth: T | undefined; want: T }): void {
+  expect(berth).toEqual(want);
+  expect(berth).not.toEqual(upstream);
+}
+
 /** A node's whole answer: the plan as "claim=volume", "claim==bound volume" and "claim=+class", or the text on the wire. */
 export type NodeAnswer = readonly string[] | string;
 
