@@ -87,7 +87,7 @@ async function publishOne(
   { className, segment, free }: { className: string; segment: string; free: Bytes },
 ): Promise<boolean> {
   const capacities = agent.informer("csistoragecapacities");
-  const labels = { [driverLabel]: driver.name, [managerLabel]: agent.who };
+  const labels = { [driverLabel]: driver.name, [managerLabel]: agent.who.replaceAll(":", "-") };
   const key = driver.topologyKey ?? defaultTopologyKey;
   const known = capacities.values().find((object) => {
     const isSame = object.storageClassName === className && object.metadata.labels?.[driverLabel] === driver.name;

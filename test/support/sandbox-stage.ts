@@ -1,0 +1,107 @@
+/** The sandbox as a stage for scenarios: Berth's real code, the sandbox's controllers and scheduler, one virtual clock, no sockets. */
+import { defaults } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import type { Exchange } from "../../src/runtime/runtime.ts";
+import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
+import { type Berth, startBerth } from "../../src/server/berth.ts";
+import { type VirtualRuntime, virtualRuntime } from "./clock.ts";
+import type { Raw } from "./make.ts";
+import type { Stage } from "./scenario.ts";
+
+const paths: Record<string, { root: string; plural: string; namespaced: boolean }> = {
+  Pod: { root: "/api/v1", plural: "pods", namespaced: true },
+  PersistentVolumeClaim: { root: "/api/v1", plural: "persistentvolumeclaims", namespaced: true },
+  PersistentVolume: { root: "/api/v1", plural: "persistentvolumes", namespaced: false },
+  Node: { root: "/api/v1", plural: "nodes", namespaced: false },
+  Event: { root: "/api/v1", plural: "events", namespaced: true },
+  StorageClass: { root: "/apis/storage.k8s.io/v1", plural: "storageclasses", namespaced: false },
+  StatefulSet: { root: "/apis/apps/v1", plural: "statefulsets", namespaced: true },
+};
+
+export interface SandboxStage extends Stage {
+  readonly sandbox: Sandbox;
+  readonly berth: Berth;
+  readonly runtime: VirtualRuntime;
+  /** A call as kube-scheduler makes it, or a look at the debug pages. */
+  ask(exchange: Exchange, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+  stop(): Promise<void>;
+}
+
+export async function sandboxStage(options: Partial<SandboxOptions> = {}): Promise<SandboxStage> {
+  const runtime = virtualRuntime();
+  const sandbox = new Sandbox({ runtime, scheduler: false, ...options });
+  const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
+  const berth = await startBerth({ exchange: sandbox.api.exchange, runtime, config: defaults, log, version: "test" });
+  const entry = { exchange: berth.extender, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
+  if (options.scheduler === undefined) {
+    sandbox.startScheduler([
+      { ...entry, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
+      { ...entry, bindVerb: "bind", httpTimeoutMs: 610_000 },
+    ]);
+  }
+  await runtime.advance(1_000);
+
+  const call = async (exchange: Exchange, method: string, path: string, body?: unknown, type = "application/json") => {
+    const request = {
+      method,
+      path,
+      headers: { "content-type": type },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    let done = false;
+    const reply = exchange(request, new AbortController().signal).finally(() => {
+      done = true;
+    });
+    // A call may wait for time: let it pass until the reply is there.
+    for (let waits = 0; !done && waits < 10_000; waits++) {
+      await runtime.settle();
+      if (!done) await runtime.advance(100);
+    }
+    const { status, body: bytes } = await reply;
+    const text = typeof bytes === "string" ? bytes : Buffer.from(bytes as Uint8Array).toString("utf8");
+    let parsed: unknown = text;
+    try {
+      parsed = JSON.parse(text);
+    } catch {
+      // Text is an answer too.
+    }
+    return { status, body: parsed };
+  };
+  const api = async (method: string, path: string, body?: unknown, type?: string): Promise<unknown> => {
+    const reply = await call(sandbox.api.exchange, method, path, body, type);
+    if (reply.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  };
+  return {
+    sandbox,
+    berth,
+    runtime,
+    ask: call,
+    apply: (object) => sandbox.apply([object]),
+    delete: async (kind, namespace, name) => void (await api("DELETE", pathOf(kind, namespace, name))),
+    patch: async (kind, namespace, name, merge) =>
+      void (await api("PATCH", pathOf(kind, namespace, name), merge, "application/merge-patch+json")),
+    list: async (kind) => {
+      const { root, plural } = known(kind);
+      return ((await api("GET", `${root}/${plural}`)) as { items: Raw[] }).items;
+    },
+    pass: (ms) => runtime.advance(ms),
+    stop: async () => {
+      const stopped = berth.stop();
+      await runtime.advance(30_000);
+      await stopped;
+      sandbox.stop();
+    },
+  };
+}
+
+function pathOf(kind: string, namespace: string | undefined, name: string): string {
+  const { root, plural, namespaced } = known(kind);
+  return namespaced ? `${root}/namespaces/${namespace ?? "default"}/${plural}/${name}` : `${root}/${plural}/${name}`;
+}
+
+function known(kind: string): { root: string; plural: string; namespaced: boolean } {
+  const found = paths[kind];
+  if (!found) throw new Error(`scenarios know no kind ${kind}`);
+  return found;
+}
