@@ -4,6 +4,9 @@ import "./filter.ts";
 import "./migration.ts";
 import "./matching.ts";
 import "./reserve.ts";
+import "./scoring.ts";
+import "./requeue.ts";
+import "./beyond.ts";
 import "./later.ts";
 import { missingScenarios, summary } from "./support.ts";
 
