@@ -44,11 +44,11 @@ export class Transport {
 
   /** Rejects when no reply came. A 401 is tried once more where the token has changed since: nothing was done by the first. */
   readonly exchange: Exchange = async (request, signal) => {
-    const authorization = await this.#authorization.header();
+    const authorization = await orAborted(this.#authorization.header(), signal);
     const reply = await this.#send(request, authorization, signal);
-    if (reply.status !== 401 || !(await this.#authorization.renew(authorization))) return reply;
+    if (reply.status !== 401 || !(await orAborted(this.#authorization.renew(authorization), signal))) return reply;
     await discard(reply);
-    return this.#send(request, await this.#authorization.header(), signal);
+    return this.#send(request, await orAborted(this.#authorization.header(), signal), signal);
   };
 
   /** Cuts every write that is out: it may have arrived, but none arrives later. Writes from now on get new connections. */
@@ -79,7 +79,7 @@ export class Transport {
   }
 
   async #send(request: HttpRequest, authorization: string | undefined, signal: AbortSignal): Promise<HttpReply> {
-    signal.throwIfAborted();
+    if (signal.aborted) throw new Error("aborted");
     const purpose = purposeOf(request);
     const { body } = request;
     const outgoing = this.#open(purpose, request, {
@@ -132,6 +132,21 @@ export class Transport {
         socket.once("close", stop);
       });
     });
+  }
+}
+
+/** A file on a dead mount and a plugin that hangs are not to outlast the request. */
+async function orAborted<T>(wanted: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(new Error("aborted"));
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+  });
+  try {
+    return await Promise.race([wanted, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }
 
