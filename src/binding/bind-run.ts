@@ -4,7 +4,7 @@
  */
 import type { Milliseconds, Timer } from "../runtime/runtime.ts";
 import type { ClaimUid, NodeName, PodKey, PodUid } from "../scheduling/names.ts";
-import type { Kind, Kinds, ObjectKey } from "../scheduling/objects.ts";
+import type { Kind, Kinds, ObjectKey, Pod } from "../scheduling/objects.ts";
 import type { Commitment } from "./commitment.ts";
 import { BindEnd, withoutPercent } from "./endings.ts";
 import type { EventQueue } from "./events.ts";
@@ -45,6 +45,8 @@ export class BindRun {
   phase: Phase = "queued";
   /** The Pod mounts no claim: nothing is looked at, nothing awaited. */
   isFree = false;
+  /** As read live; absent until then. */
+  pod: Pod | undefined;
   commitments: Commitment[] = [];
   readonly #callers = new Set<Caller>();
   readonly #stopping = new AbortController();
@@ -81,7 +83,7 @@ export class BindRun {
   join(signal: AbortSignal): Promise<BindResult> {
     const { runtime, options } = this.world;
     this.#deadline?.cancel();
-    this.#deadline = runtime.timer(options.bindTimeoutMs, () => this.stop(this.#timedOut()));
+    this.#deadline = runtime.timer(options.bindTimeoutMs, () => this.#timeOut());
     return new Promise((resolve) => {
       const hangUp = (): void => this.#letGo([caller], "the caller hung up");
       const caller: Caller = {
@@ -194,9 +196,12 @@ export class BindRun {
     if (this.#callers.size === 0 && !this.#hasWritten) this.stop(new BindEnd("detached", why));
   }
 
-  #timedOut(): BindEnd {
+  /** Callers are told at once, though a write may be out: their own patience ends a few seconds later. */
+  #timeOut(): void {
     const seconds = Math.round(this.world.options.bindTimeoutMs / 1000);
-    return new BindEnd("timedOut", `not bound after ${seconds} s: ${this.waitingFor()}; what is written stays`);
+    const why = `not bound after ${seconds} s: ${this.waitingFor()}; what is written stays`;
+    this.stop(new BindEnd("timedOut", why));
+    this.letGoAll(why);
   }
 }
 

@@ -29,8 +29,9 @@ export async function checkLive(run: BindRun, cached: Pod | undefined): Promise<
   const live = new Map<ClaimKey, Claim>();
   for (const [key, claim] of read) live.set(key, usable(key, claim));
   run.check();
-  for (const claim of live.values()) await catchUp(run, claim);
-  for (const claim of live.values()) await confirmNodeGone(run, claim);
+  await Promise.all(Array.from(live.values(), (claim) => catchUp(run, claim)));
+  await Promise.all(Array.from(live.values(), (claim) => confirmNodeGone(run, claim)));
+  run.pod = pod;
   return { kind: "open", pod, claims: live };
 }
 

@@ -2,7 +2,6 @@
  * What a run's assumptions become when it ends. One is kept while its write is, or may be, in the API and the watch has not
  * shown it; from then on the object itself says so and the core ends the assumption (design.md §7.7, FR-060).
  */
-import { splitKey } from "../scheduling/names.ts";
 import type { BindRun } from "./bind-run.ts";
 import type { Commitment } from "./commitment.ts";
 
@@ -71,9 +70,4 @@ async function isNotWritten(run: BindRun, { planned, claim }: Commitment): Promi
   if ("failed" in live) return false;
   if (!live.found || live.object.uid !== claim.uid) return true;
   return live.object.selectedNode !== run.subject.node;
-}
-
-/** "x" of claim "d/x", for sentences that name the Pod's namespace already. */
-export function shortName(key: Parameters<typeof splitKey>[0]): string {
-  return splitKey(key).name;
 }

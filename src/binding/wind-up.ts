@@ -46,11 +46,8 @@ function mustRollBack(run: BindRun, { ending }: BindEnd): boolean {
 function hasPlan(run: BindRun): boolean {
   // What is lost is promised still, and a promise would decide for the planner.
   releaseLost(run);
-  const { subject, world } = run;
-  const { state } = world.cluster;
-  const pod = state.get("pod", subject.pod);
-  if (pod?.uid !== subject.uid) return false;
-  const verdict = planNode(state, pod, subject.node);
+  if (!run.pod) return true;
+  const verdict = planNode(run.world.cluster.state, run.pod, run.subject.node);
   return verdict.kind === "judged" && verdict.nodes.fits;
 }
 

@@ -387,6 +387,24 @@ describe("time", () => {
     const again = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(again.answer).toBeUndefined();
+    // The API says it already: a promise besides would have nothing to end it.
+    expect(world.berth.cluster.state.reservations.assumptionCount).toBe(0);
+    await world.controlVolumes();
+    expect(again.answer).toBe("ok");
+    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH", "POST"]);
+  });
+
+  test("FR-068: the next try waits for a write that the timeout cut off, and does not send it again", async () => {
+    await world.pv("a", { on: "n1" });
+    await world.pvc("x");
+    pod = await world.pod("p", ["x"]);
+    await world.start({ bindTimeoutMs: 5_000 });
+    world.fault = (request, pass) => (request.method === "PATCH" ? world.runtime.sleep(8_000).then(pass) : undefined);
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(5_000);
+    expect(bind.answer).toMatch(/not bound after 5 s: it was writing; what is written stays/);
+    const again = world.bind(pod, "n1");
+    await world.runtime.advance(3_500);
     await world.controlVolumes();
     expect(again.answer).toBe("ok");
     expect(world.writes.map(({ method }) => method)).toEqual(["PATCH", "POST"]);
