@@ -7,7 +7,6 @@ const summaries: ReadonlyMap<string, string> = new Map([
   ["serve", "answer kube-scheduler for a cluster"],
   ["sandbox", "run a whole cluster in this process, with nothing installed"],
   ["simulate", "say where a Pod's volumes would fit, from files and offline"],
-  ["demo", "show in a minute what Berth does"],
   ["version", "print the version"],
 ]);
 const nodeMajorMin = 24;
