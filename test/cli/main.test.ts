@@ -22,7 +22,7 @@ test("without a command, and with --help, it lists the commands", async () => {
   const [none, help] = await Promise.all([berth(), berth("--help")]);
   expect(help).toEqual(none);
   expect(help.code).toBe(0);
-  for (const command of ["serve", "sandbox", "simulate", "demo", "version"])
+  for (const command of ["serve", "sandbox", "simulate", "version"])
     expect(help.stdout).toContain(`\n  ${command} `);
 });
 
