@@ -79,9 +79,10 @@ export class Binder {
     return this.#runs.get(pod)?.hasWritten ?? false;
   }
 
-  /** The node that the Pod is being bound to. */
+  /** The node that the Pod is being bound to. A run that was let go before it wrote counts as over. */
   runningOn(pod: PodUid): NodeName | undefined {
-    return this.#runs.get(pod)?.subject.node;
+    const run = this.#runs.get(pod);
+    return run && (run.hasWritten || !run.isStopped) ? run.subject.node : undefined;
   }
 
   /** For `/debug/state`. */

@@ -130,6 +130,17 @@ export interface BinderOptions {
   readonly writeLifeMs: Milliseconds;
 }
 
+/** What nobody needs to set: how the binder deals with a slow or failing API. */
+export const binderTimings = {
+  readTimeoutMs: 2_000,
+  // Watches deliver within milliseconds; kube-scheduler asks again within seconds.
+  catchUpMs: 2_000,
+  retryMinMs: 50,
+  retryMaxMs: 5_000,
+  // The API server's own --request-timeout is 60 s.
+  writeLifeMs: 70_000,
+} as const satisfies Partial<BinderOptions>;
+
 export interface BinderDeps {
   readonly runtime: Runtime;
   readonly cluster: BindingCluster;

@@ -116,7 +116,9 @@ test("decision 16: a newer filter before anything is written ends the run and it
   await world.pvc("y");
   const other = await world.pod("q", ["y"]);
   const early = world.bind(other, "n1");
+  expect(binder.runningOn(other.metadata.uid)).toBe("n1");
   binder.filterSeen(other.metadata.uid);
+  expect(binder.runningOn(other.metadata.uid)).toBeUndefined();
   await world.runtime.settle();
   expect(early.answer).toMatch(/schedules the pod again/);
   expect(binder.runningOn(other.metadata.uid)).toBeUndefined();
@@ -250,6 +252,41 @@ test("debug/state shows each bind with its claims and what it waits for", async 
       waitingFor: "claim d/x is not bound to volume a yet",
       claims: [{ claim: "d/x", volume: "a", progress: "ours" }],
     },
+  ]);
+});
+
+test("metrics hear of every write, the wait, the end and how many are in progress", async () => {
+  await world.pv("a", { on: "n1" });
+  await world.pvc("x");
+  pod = await world.pod("p", ["x"]);
+  const heard: string[] = [];
+  await world.start(
+    {},
+    {
+      wrote: (kind, result, ms) => heard.push(`${kind} ${result} ${ms}`),
+      waited: (ms) => heard.push(`waited ${ms}`),
+      ended: (ending, ms) => heard.push(`${ending} ${ms}`),
+      inProgress: (count) => heard.push(`${count} in progress`),
+    },
+  );
+  let isFirst = true;
+  world.fault = (request) => {
+    if (!isFirst || !request.path.endsWith("/binding")) return undefined;
+    isFirst = false;
+    return Promise.resolve(reply(429, {}, { "retry-after": "2" }));
+  };
+  world.bind(pod, "n1");
+  await world.runtime.advance(3_000);
+  await world.controlVolumes();
+  await world.runtime.advance(2_000);
+  expect(heard).toEqual([
+    "1 in progress",
+    "claimRef ok 0",
+    "waited 3000",
+    "binding throttled 0",
+    "binding ok 0",
+    "bound 5000",
+    "0 in progress",
   ]);
 });
 

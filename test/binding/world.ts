@@ -3,7 +3,7 @@ import { kindInfo, objectPath } from "../../src/apis/kubernetes.ts";
 import { Binder } from "../../src/binding/binder.ts";
 import type { BindEnding } from "../../src/binding/endings.ts";
 import { ApiKubeWriter } from "../../src/binding/kube-writer.ts";
-import type { BinderOptions } from "../../src/binding/ports.ts";
+import { type BinderObserver, type BinderOptions, binderTimings } from "../../src/binding/ports.ts";
 import { Cluster } from "../../src/cluster/cluster.ts";
 import { ApiClient } from "../../src/kube/client.ts";
 import { silentLog } from "../../src/runtime/log.ts";
@@ -20,15 +20,11 @@ export type Body = any;
 /** What becomes of one request of the binder: undefined lets it pass. */
 export type Fault = (request: HttpRequest, pass: () => Promise<HttpReply>) => Promise<HttpReply> | undefined;
 
-export const binderOptions: BinderOptions = {
+const binderOptions: BinderOptions = {
+  ...binderTimings,
   bindTimeoutMs: 600_000,
   inProgressMax: 1_000,
   queuedMax: 1_000,
-  readTimeoutMs: 2_000,
-  catchUpMs: 2_000,
-  retryMinMs: 50,
-  retryMaxMs: 5_000,
-  writeLifeMs: 70_000,
 };
 
 export interface Write {
@@ -75,7 +71,7 @@ export class World {
     });
   }
 
-  async start(options: Partial<BinderOptions> = {}): Promise<Berth> {
+  async start(options: Partial<BinderOptions> = {}, observer: BinderObserver = {}): Promise<Berth> {
     const life = new AbortController();
     const runtime = mortal(this.runtime, life.signal);
     const holds = new Holds();
@@ -104,7 +100,13 @@ export class World {
       cluster,
       writer: new ApiKubeWriter({ runtime, api, component: "berth" }),
       log: { debug: quiet, info: quiet, warn: quiet, error },
-      observer: { ended: (ending) => void endings.push(ending) },
+      observer: {
+        ...observer,
+        ended: (ending, ms) => {
+          endings.push(ending);
+          observer.ended?.(ending, ms);
+        },
+      },
       options: { ...binderOptions, ...options },
     });
     const kill = (): void => {
