@@ -1,6 +1,7 @@
 /** A sandbox on a virtual clock, and short words for what these tests put in it and read back. */
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
+
 import type { Kinds, Plural } from "../../src/sandbox/objects.ts";
+import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import type { CycleRecord, SchedulerOptions } from "../../src/sandbox/scheduler/scheduler.ts";
 import { type VirtualRuntime, virtualRuntime } from "../support/clock.ts";
 
@@ -107,7 +108,7 @@ export function volume(name: string, o: VolumeFacts = {}): Json {
       capacity: { storage: o.capacity ?? "10Gi" },
       accessModes: o.modes ?? ["ReadWriteOnce"],
       storageClassName: o.class ?? "wait",
-      local: { path: `/mnt/${name}` },
+      ...(o.on === undefined ? { hostPath: { path: `/mnt/${name}` } } : { local: { path: `/mnt/${name}` } }),
       ...(o.on === undefined ? {} : { nodeAffinity: { required: { nodeSelectorTerms: [term] } } }),
       ...o.spec,
     },
