@@ -9,6 +9,7 @@ import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
 import { type Kind, type Kinds, kinds, type ObjectKey } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import { Limiter } from "./limiter.ts";
+import { Pace } from "./pace.ts";
 import { Reflector, type ReflectorObserver } from "./reflector.ts";
 import { Suspicions } from "./suspicions.ts";
 
@@ -78,6 +79,7 @@ export class Cluster {
   readonly #reflectors: ReadonlyMap<Kind, Reflector>;
   readonly #listeners = new Set<(change: Change) => void>();
   readonly #liveReads: Limiter;
+  readonly #pace: Pace;
   readonly #suspicions = new Suspicions();
   /** The version at which each object was set aside, so that the same one is judged once. */
   readonly #aside = new Map<Kind, Map<ObjectKey, string>>(kinds.map((kind) => [kind, new Map()]));
@@ -90,6 +92,7 @@ export class Cluster {
     this.#deps = deps;
     this.#translator = new Translator({ nodeAnnotations: deps.options.nodeAnnotations });
     this.#liveReads = new Limiter(deps.options.liveReadsMax);
+    this.#pace = new Pace(deps.runtime);
     this.#reflectors = new Map(kinds.map((kind) => [kind, this.#reflector(kind)]));
   }
 
@@ -187,6 +190,7 @@ export class Cluster {
       runtime,
       client,
       log,
+      pace: this.#pace,
       observer: observer ?? {},
       silenceMaxMs: Math.min(silenceMaxMs, beforeStaleMs),
       streams: options.streamsLists ?? false,

@@ -28,6 +28,7 @@ export type Listed = { readonly ok: true; readonly version: string; readonly obj
 
 /** A page that fails is asked for again: with hundreds of them, to start over each time might never end. */
 const pageTriesMax = 4;
+const restItemsMin = 50;
 
 export async function list(deps: ListingDeps, signal: AbortSignal): Promise<Listed> {
   const { kind, mirror, pace } = deps;
@@ -37,7 +38,8 @@ export async function list(deps: ListingDeps, signal: AbortSignal): Promise<List
   do {
     const page = await fetchPage(deps, continueToken, signal);
     if (!page.ok) return page;
-    await pace.rest();
+    // To read a large page was work enough for one turn.
+    if (page.items.length > restItemsMin) await pace.rest();
     for (const raw of page.items) {
       if (signal.aborted) return gaveUp;
       marks.add(keyOf(kind, raw));

@@ -1,5 +1,6 @@
-/** Breaks long work up, so that filter calls never wait for more than a slice of it. */
+/** Breaks long work up, so that filter calls never wait for more than a slice of it. One for all reflectors. */
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
+import { Turns } from "../runtime/turns.ts";
 
 const sliceMs = 5;
 /** Reading the clock costs as much as a small object. */
@@ -9,11 +10,13 @@ const stepsMax = 256;
 
 export class Pace {
   readonly #runtime: Runtime;
+  readonly #turns: Turns;
   #startedAt: Milliseconds;
   #steps = 0;
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
+    this.#turns = new Turns(runtime);
     this.#startedAt = runtime.now();
   }
 
@@ -25,9 +28,9 @@ export class Pace {
     return isOver ? this.rest() : undefined;
   }
 
-  /** Lets everything else run now. */
+  /** Lets everything else run now, the other reflectors included. */
   async rest(): Promise<void> {
-    await this.#runtime.yield();
+    await this.#turns.next();
     this.#steps = 0;
     this.#startedAt = this.#runtime.now();
   }

@@ -19,7 +19,7 @@ import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
 import type { Kind } from "../scheduling/objects.ts";
 import { Backoff } from "./backoff.ts";
 import { fieldsOf, list, Marks, type Mirror, sweep } from "./listing.ts";
-import { Pace } from "./pace.ts";
+import type { Pace } from "./pace.ts";
 import { Silence } from "./silence.ts";
 
 export interface ReflectorObserver {
@@ -36,6 +36,7 @@ export interface ReflectorDeps {
   readonly runtime: Runtime;
   readonly client: ApiClient;
   readonly mirror: Mirror;
+  readonly pace: Pace;
   readonly log: Log;
   readonly observer: ReflectorObserver;
   /** A watch silent for so long is given up; bookmarks come about once a minute. */
@@ -71,7 +72,7 @@ export class Reflector {
   constructor(deps: ReflectorDeps) {
     this.#deps = deps;
     this.#backoff = new Backoff(deps.runtime);
-    this.#pace = new Pace(deps.runtime);
+    this.#pace = deps.pace;
     this.#streams = deps.streams;
   }
 

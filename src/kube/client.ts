@@ -3,6 +3,7 @@
  * not know, and open a connection a call. Nothing here throws for what a peer sends or the network does.
  */
 import type { Exchange, HttpReply, Milliseconds, Runtime } from "../runtime/runtime.ts";
+import { Turns } from "../runtime/turns.ts";
 import { bytesOf, linesOf } from "./lines.ts";
 import { type Failure, failureOf, noAnswer, type Outcome } from "./outcome.ts";
 
@@ -38,6 +39,7 @@ const replyBytesMax = 256 << 20;
 /** etcd holds objects of 1.5 MiB at most, some servers are set to more. */
 const lineBytesMax = 16 << 20;
 
+const turnBytesMin = 128 << 10;
 const readTriesMax = 3;
 /** Between tries: long enough for a connection to be opened anew, short beside what waits for the answer. */
 const retryFirstMs = 100;
@@ -53,9 +55,11 @@ interface Deadline {
 
 export class ApiClient {
   readonly #deps: ApiClientDeps;
+  readonly #turns: Turns;
 
   constructor(deps: ApiClientDeps) {
     this.#deps = deps;
+    this.#turns = new Turns(deps.runtime);
   }
 
   /** One object, or a page of a list. The reply may come compressed, which a page is worth. */
@@ -128,12 +132,29 @@ export class ApiClient {
       const headers = { ...this.#headers(contentType), ...(!isWrite && { "accept-encoding": "gzip" }) };
       const request = { method, path, headers, ...(text !== undefined && { body: text }) };
       const reply = await this.#deps.exchange(request, deadline.signal);
-      return await readReply(reply, isWrite, this.#deps.runtime.wallTime());
+      return await this.#read(reply, isWrite);
     } catch (problem) {
       return noAnswer(deadline.problem() ?? problem, isWrite);
     } finally {
       deadline.end();
     }
+  }
+
+  async #read(reply: HttpReply, isWrite: boolean): Promise<Outcome> {
+    const succeeded = reply.status >= 200 && reply.status < 300;
+    let body: unknown;
+    try {
+      const bytes = await bytesOf(reply.body, replyBytesMax);
+      // A page takes milliseconds to parse; those of several kinds are not to come in one turn.
+      if (bytes.length > turnBytesMin) await this.#turns.next();
+      body = decode(bytes);
+    } catch (problem) {
+      // A read without its body is nothing; a write has happened, and the status says so (FR-079).
+      if (succeeded && !isWrite) return noAnswer(problem, false);
+    }
+    if (!succeeded) return failureOf({ reply, body, isWrite, wallTime: this.#deps.runtime.wallTime() });
+    if (body === undefined && !isWrite) return noAnswer("the answer is no JSON", false);
+    return { ok: true, status: reply.status, body };
   }
 
   #headers(contentType: string | undefined): Record<string, string> {
@@ -170,20 +191,6 @@ export class ApiClient {
 /** Reads only: for a write, no answer says nothing. */
 function isTransient({ status }: Failure): boolean {
   return status === undefined || status === 429 || status >= 500;
-}
-
-async function readReply(reply: HttpReply, isWrite: boolean, wallTime: number): Promise<Outcome> {
-  const succeeded = reply.status >= 200 && reply.status < 300;
-  let body: unknown;
-  try {
-    body = decode(await bytesOf(reply.body, replyBytesMax));
-  } catch (problem) {
-    // A read without its body is nothing; a write has happened, and the status says so (FR-079).
-    if (succeeded && !isWrite) return noAnswer(problem, false);
-  }
-  if (!succeeded) return failureOf({ reply, body, isWrite, wallTime });
-  if (body === undefined && !isWrite) return noAnswer("the answer is no JSON", false);
-  return { ok: true, status: reply.status, body };
 }
 
 function decode(bytes: Buffer): unknown {

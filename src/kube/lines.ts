@@ -9,8 +9,9 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, lineBytesMax: 
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      parts.push(chunk.subarray(start, end));
-      yield Buffer.concat(parts).toString("utf8");
+      const last = chunk.subarray(start, end);
+      // Most lines lie within one chunk, and need no copy.
+      yield parts.length === 0 ? textOf(last) : Buffer.concat([...parts, last]).toString("utf8");
       parts = [];
       length = 0;
       start = end + 1;
@@ -38,4 +39,8 @@ export async function bytesOf(
     if (length > bytesMax) throw new RangeError(`a body of more than ${bytesMax} bytes`);
   }
   return Buffer.concat(parts);
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
 }

@@ -1,5 +1,6 @@
 /** A scripted API for one reflector: each request is recorded, and answered by whatever the test says. */
 import { keyOf } from "../../src/apis/kubernetes.ts";
+import { Pace } from "../../src/cluster/pace.ts";
 import { Reflector, type ReflectorDeps } from "../../src/cluster/reflector.ts";
 import { ApiClient } from "../../src/kube/client.ts";
 import { silentLog } from "../../src/runtime/log.ts";
@@ -137,6 +138,7 @@ export function makeWorld(script: Script, options: Partial<ReflectorDeps> = {}):
     runtime,
     client,
     log: silentLog,
+    pace: new Pace(runtime),
     observer: { watchEnded: (_, how) => ended.push(how) },
     silenceMaxMs: 100_000,
     streams: false,
