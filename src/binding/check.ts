@@ -113,6 +113,20 @@ async function confirmNodeGone(run: BindRun, claim: Claim): Promise<void> {
   }
 }
 
+/**
+ * The look before a write is sent again, as far as the cache shows it: minutes may have passed, and a claimRef to a claim that
+ * is gone makes the PV controller reclaim the volume. @throws BindEnd
+ */
+export function checkAgain(run: BindRun, { key, uid }: Claim): void {
+  const { state } = run.world.cluster;
+  const pod = state.get("pod", run.subject.pod);
+  const gone = pod && whyGone(run, pod);
+  if (gone !== undefined) throw new BindEnd("podGone", gone);
+  const claim = state.get("claim", key);
+  if (claim?.uid !== uid) throw new BindEnd("astray", `claim ${key} was deleted`);
+  if (claim.deleting) throw new BindEnd("astray", `claim ${key} is being deleted`);
+}
+
 /** What the plan lacked: missing by the API's word, or only not here yet. @throws BindEnd "behind" */
 export async function settleDoubts(run: BindRun, doubts: readonly Doubt[]): Promise<void> {
   for (const { kind, key } of doubts) {

@@ -11,9 +11,8 @@ const triesMax = 8;
 
 /** @returns in words, what stays in the API; never throws */
 export async function rollBack(run: BindRun): Promise<string[]> {
-  const written = run.commitments
-    .filter(isStatic)
-    .filter(({ progress }) => progress === "ours" || progress === "inDoubt");
+  // What went astray may be ours still: a claim that is gone leaves its claimRef behind. The live look tells.
+  const written = run.commitments.filter(isStatic).filter(({ progress }) => progress !== "open");
   const notes = await Promise.all(written.map((commitment) => releaseOne(run, commitment)));
   const selected = run.commitments
     .filter(({ planned, progress }) => planned.kind === "provision" && (progress === "ours" || progress === "inDoubt"))
@@ -53,6 +52,8 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
 function whyLeft({ claim, wrote, planned }: StaticCommitment, live: Volume | undefined): string | undefined {
   if (live?.uid !== planned.volume.uid || live.claimRef?.uid !== claim.uid) return "notOurs";
   if (live.phase === "Bound") return `claim ${claim.key} is already bound to volume ${live.name} and stays so`;
+  // It was bound for a moment and its claim is gone: what is on it is for the reclaim policy, or for people, to decide.
+  if (live.phase === "Released" || live.phase === "Failed") return `volume ${live.name} is ${live.phase} and stays so`;
   // Found as it is, without a controller's mark: a user may have written the uid too.
   if (!wrote && !live.boundByController) return `volume ${live.name} stays reserved for claim ${claim.key}`;
   return undefined;

@@ -6,6 +6,7 @@
  */
 import type { Volume } from "../scheduling/objects.ts";
 import { type BindRun, isTransient } from "./bind-run.ts";
+import { checkAgain } from "./check.ts";
 import { type Commitment, isHarmless, type ProvisionCommitment, type StaticCommitment } from "./commitment.ts";
 import { BindEnd } from "./endings.ts";
 import type { WriteOutcome } from "./ports.ts";
@@ -14,8 +15,10 @@ type Failed = WriteOutcome & { ok: false };
 
 /** Ends with the volume ours, or lost to somebody else. @throws BindEnd when the API refuses for good, or the run ends */
 export async function claimVolume(run: BindRun, commitment: StaticCommitment): Promise<void> {
+  const { claim } = commitment;
   let { volume } = commitment.planned;
   for (let tries = 0; isUndecided(commitment); tries++) {
+    if (tries > 0) checkAgain(run, claim);
     const failed = await sendClaimRef(run, commitment, volume);
     if (!failed) return;
     if (!needsReading(failed)) {
@@ -80,6 +83,7 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
   const { key, uid } = commitment.claim;
   for (let tries = 0; isUndecided(commitment); tries++) {
     const { claim } = commitment;
+    if (tries > 0) checkAgain(run, claim);
     await refuseOtherNode(run, commitment);
     const failed = await sendSelectedNode(run, commitment);
     if (!failed) return;

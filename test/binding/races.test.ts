@@ -441,6 +441,40 @@ describe("unknown outcomes", () => {
     expect(world.writes.map(({ at }) => at)).toEqual([0, 7_000, 7_000, 14_000]);
   });
 
+  test("FR-057: a write that is tried again looks first whether its claim is still there", async () => {
+    await world.pv("a", { on: "n1" });
+    await world.pvc("x");
+    const pod = await world.pod("p", ["x"]);
+    const { cluster } = await world.start();
+    world.fault = (request) =>
+      request.method === "PATCH" ? Promise.resolve(reply(429, {}, { "retry-after": "60" })) : undefined;
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(30_000);
+    world.fault = undefined;
+    await world.remove("claim", "d/x");
+    await world.runtime.advance(31_000);
+    expect(bind.answer).toBe("claim d/x was deleted");
+    expect(world.writes).toHaveLength(1);
+    expect(cluster.state.reservations.assumptionCount).toBe(0);
+  });
+
+  test("decision 19: a volume that was bound and is Released by now is never given away", async () => {
+    await world.pv("a", { on: "n1" });
+    const x = await world.pvc("x");
+    const pod = await world.pod("p", ["x"]);
+    const { cluster } = await world.start();
+    cluster.hold("claim");
+    const bind = world.bind(pod, "n1");
+    await world.runtime.settle();
+    // Bound for a moment in which no watch looked.
+    await world.remove("claim", "d/x");
+    await world.patch("volume", "a", { status: { phase: "Released" } }, "/status");
+    cluster.release("claim");
+    await world.runtime.settle();
+    expect(bind.answer).toBe("claim d/x was deleted; volume a is Released and stays so");
+    expect((await claimRefOf("a")).uid).toBe(x.metadata.uid);
+  });
+
   test("a write that the API forbids ends the bind at once, and says what may be missing", async () => {
     await world.pv("a", { on: "n1" });
     await world.pvc("x");

@@ -100,6 +100,9 @@ async function happen(storm: Storm): Promise<void> {
     const name = pick(any);
     pods.delete(name);
     await world.remove("pod", `d/${name}`).catch(() => {});
+    for (let number = 0; chance(0.7) && number < 3; number++) {
+      await world.remove("claim", `d/${name}-${number}`).catch(() => {});
+    }
   }
   if (chance(0.15) && any.length > 0) pods.get(pick(any))?.bind?.hangUp();
   if (chance(0.15) && any.length > 0) {

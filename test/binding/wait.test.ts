@@ -162,6 +162,13 @@ describe("static volumes", () => {
     expect(world.berth.binder.inProgress()).toEqual([]);
   });
 
+  test("FR-077: a deleted claim's volume is free again before anybody takes it for used", async () => {
+    await waitStatic();
+    await world.remove("claim", "d/x");
+    await world.runtime.settle();
+    expect(await refOfA()).toBeUndefined();
+  });
+
   test("194: a pod re-created under its name ends the bind; no Binding carries the old uid", async () => {
     const bind = await waitStatic();
     await world.remove("pod", "d/p");
