@@ -102,15 +102,21 @@ export class Reflector {
   async run(signal: AbortSignal): Promise<void> {
     const { kind, log } = this.#deps;
     while (!signal.aborted) {
-      const failure = await this.#step(signal).catch((fault: unknown): Failure => {
-        log.error({ kind, err: fault }, "Reflector met a fault");
-        return failed(`a fault of our own: ${fault}`);
-      });
+      const failure = await this.#guardedStep(signal);
       if (signal.aborted) return;
       if (!failure) continue;
       this.#problem = failure.message;
       log.warn({ kind, error: failure.message, status: failure.status }, "Reflector pauses");
       await this.#backoff.pause(signal, failure.retryAfterMs);
+    }
+  }
+
+  async #guardedStep(signal: AbortSignal): Promise<Failure | undefined> {
+    try {
+      return await this.#step(signal);
+    } catch (err) {
+      this.#deps.log.error({ kind: this.#deps.kind, err }, "Reflector met a fault");
+      return failed(`a fault of our own: ${err}`);
     }
   }
 
