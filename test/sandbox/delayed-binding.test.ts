@@ -4,8 +4,12 @@
  * a class that waits lets the Pod's other needs choose the node first.
  */
 import { expect, test } from "vitest";
+import { defaults } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { virtualRuntime } from "../support/clock.ts";
+import type { ExtenderEntry } from "../../src/sandbox/scheduler/extender.ts";
+import { startBerth } from "../../src/server/berth.ts";
+import { type VirtualRuntime, virtualRuntime } from "../support/clock.ts";
 import { PlainVolumeBinder } from "./fake-extender.ts";
 import { claim, type Json, node, pod, storageClass, volume } from "./world.ts";
 
@@ -48,16 +52,25 @@ const cases: Record<string, Case> = {
   },
 };
 
-/** The one place that knows which extender these tests run with. */
-function startWith(mode: string): { sandbox: Sandbox; runtime: ReturnType<typeof virtualRuntime> } {
+/** The one place that knows which extenders these tests run with: each makes the entries for a scheduler of `sandbox`. */
+const extenders: Record<string, (sandbox: Sandbox, runtime: VirtualRuntime) => Promise<readonly ExtenderEntry[]>> = {
+  "a plain extender": async (sandbox) => new PlainVolumeBinder(sandbox.startAgent("plain-extender")).entries,
+  Berth: async (sandbox, runtime) => {
+    const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
+    const { exchange } = sandbox.api;
+    const berth = await startBerth({ exchange, runtime, config: defaults, log, version: "test" });
+    const shared = { urlPrefix: "http://berth/v1", nodeCacheCapable: true, exchange: berth.extender };
+    return [
+      { ...shared, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
+      { ...shared, bindVerb: "bind", httpTimeoutMs: 610_000 },
+    ];
+  },
+};
+
+async function place(o: Case, mode: string, by: string) {
   const runtime = virtualRuntime();
   const sandbox = new Sandbox({ runtime, scheduler: false });
-  sandbox.startScheduler(new PlainVolumeBinder(sandbox.startAgent(`extender-${mode}`)).entries);
-  return { sandbox, runtime };
-}
-
-async function place(o: Case, mode: string) {
-  const { sandbox, runtime } = startWith(mode);
+  sandbox.startScheduler((await extenders[by]?.(sandbox, runtime)) ?? []);
   await sandbox.apply([storageClass("local", { mode }), o.near, o.roomy, ...(o.neighbours ?? [])]);
   const disks = [
     volume("near-disk", { on: "near", class: "local", capacity: "10Gi" }),
@@ -76,12 +89,16 @@ async function place(o: Case, mode: string) {
   return { node: placed.value.spec.nodeName, volume: data.value.spec.volumeName, message: scheduled?.message };
 }
 
-test.for(Object.entries(cases))("%s is placed because its claim waits for it", async ([, one]) => {
-  expect(await place(one, "WaitForFirstConsumer")).toMatchObject({ node: "roomy", volume: "roomy-disk" });
+const runs = Object.entries(cases).flatMap(([name, one]) =>
+  Object.keys(extenders).map((by) => [name, by, one] as const),
+);
+
+test.for(runs)("%s is placed by %s because its claim waits for it", async ([, by, one]) => {
+  expect(await place(one, "WaitForFirstConsumer", by)).toMatchObject({ node: "roomy", volume: "roomy-disk" });
 });
 
-test.for(Object.entries(cases))("%s is never placed when its claim is bound at once", async ([, one]) => {
-  const { node: placed, volume: bound, message } = await place(one, "Immediate");
+test.for(runs)("%s is never placed by %s when its claim is bound at once", async ([, by, one]) => {
+  const { node: placed, volume: bound, message } = await place(one, "Immediate", by);
   expect({ placed, bound }).toEqual({ placed: undefined, bound: "near-disk" });
   expect(message).toMatch(/^0\/2 nodes are available: /);
   expect(message).toContain(`1 ${one.reason}`);
