@@ -1,6 +1,6 @@
 /**
  * Berth's binder among the sandbox's own PV controller and provisioner, under seeded storms: writes that are lost, refused,
- * answered late or not at all, pods and claims that go, crashes at any moment. Whatever happens, the auditor finds nothing at
+ * answered late or not at all, watches that lag, pods and claims that go, another scheduler, crashes at any moment. Whatever happens, the auditor finds nothing at
  * any time, and when the weather clears every pod that is left gets its node.
  */
 import { expect, test } from "vitest";
@@ -114,12 +114,16 @@ async function happen(storm: Storm): Promise<void> {
     for (const entry of pods.values()) if (entry.bind?.answer !== "ok") entry.bind = undefined;
     await world.start({ bindTimeoutMs: 60_000 });
   }
+  const late = chance(0.25) ? pick(["volume", "claim", "pod", "node"] as const) : undefined;
+  const { cluster } = world.berth;
+  if (late !== undefined) cluster.hold(late);
   scheduleAll(storm);
   if (chance(0.2)) {
     await world.runtime.advance(pick([0, 5, 30]));
     await steal(storm);
   }
   await world.runtime.advance(pick([1, 50, 500, 2_000]));
+  if (late !== undefined) cluster.release(late);
 }
 
 /** kube-scheduler's last word: every node is tried in turn, and there are disks enough for all. */
