@@ -105,12 +105,12 @@ export class Candidates {
     return { found, avoided };
   }
 
-  /** Whether a volume on the node suits but for being assumed for another Pod. */
-  wouldSuitButAssumed(entry: NodeEntry, { want, class: { name } }: Seeker): boolean {
-    const { volumes, reservations, topologies } = this.#state;
-    if (reservations.assumptionCount === 0) return false;
-    return [topologies.everywhere, ...entry.topologies].some((topology) =>
-      topology.slabs.get(name)?.some((id) => volumes.assumed[id] === 1 && suits(want, volumes, id)),
+  /** Volumes on the node that suit but for being assumed. */
+  assumedThatSuit(entry: NodeEntry, { want, class: { name } }: Seeker): readonly VolumeId[] {
+    const { volumes, topologies } = this.#state;
+    return [topologies.everywhere, ...entry.topologies].flatMap(
+      (topology) =>
+        topology.slabs.get(name)?.filter((id) => volumes.assumed[id] === 1 && suits(want, volumes, id)) ?? [],
     );
   }
 }

@@ -142,7 +142,8 @@ class Doctor {
     const alone = diagnoses.every((diagnosis) => diagnosis.reason === undefined);
     for (const diagnosis of diagnoses) {
       // Every claim fits alone, and the node still refuses: together they exceed what the pool has free.
-      const together = alone && reason === "notEnoughSpace" && diagnosis.volume === undefined ? reason : undefined;
+      const isShort = reason === "notEnoughSpace" || reason === "capacityAssumed";
+      const together = alone && isShort && diagnosis.volume === undefined ? reason : undefined;
       const trouble = diagnosis.reason ?? together;
       if (trouble) troubles.push({ claim: diagnosis.open.claim, reason: trouble });
       claims.push(this.#examineOpen(entry, diagnosis, trouble, takenBy));

@@ -3,12 +3,13 @@
  *
  * @see VB §2; kubernetes pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, PreFilter and Filter
  */
+import { provisioned } from "./choices.ts";
 import { fault, type SortedClaims, sortClaims } from "./claims.ts";
 import type { NodeName } from "./names.ts";
 import { compareText } from "./names.ts";
 import type { Pod } from "./objects.ts";
 import type { NodeVerdict, NodeVerdicts, Plan, PlannedClaim, PodVerdict } from "./plan.ts";
-import { type Outcome, Planner, provisioned } from "./planner.ts";
+import { type Outcome, Planner } from "./planner.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 

@@ -4,8 +4,8 @@
  * Per claim, in this order: what is already promised or reserved for it decides; then existing volumes, by exact assignment;
  * then provisioning. What other Pods hold is avoided in a first try and used, marked contended, in a second.
  */
-import { assign } from "./assignment.ts";
 import { Candidates } from "./candidates.ts";
+import { type Choice, matchChoices, provisioned, type Way, whyUnserved } from "./choices.ts";
 import type { SortedClaims } from "./claims.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
@@ -13,14 +13,11 @@ import type { Claim } from "./objects.ts";
 import { type Open, openClaim } from "./open-claim.ts";
 import type { Doubt } from "./plan.ts";
 import type { Pool } from "./pools.ts";
-import { compareLargestFirst, pack, type Room, roomsOf, whyNotProvision } from "./provisioning.ts";
+import { compareLargestFirst, pack, type Room, roomsOf, whyNotPacked, whyNotProvision } from "./provisioning.ts";
 import type { NodeReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
-
-/** Chosen instead of a volume. */
-export const provisioned = -1;
 
 /** How a node fares. */
 export interface Outcome {
@@ -31,13 +28,6 @@ export interface Outcome {
   readonly volumes: readonly VolumeId[];
   /** Per open claim: the pool it is provisioned from, where the driver publishes any. */
   readonly pools: readonly (Pool | undefined)[];
-}
-
-/** A claim's ways on one node: forced to one volume or to provisioning, or free to choose among candidates. */
-interface Choice {
-  readonly open: Open;
-  readonly candidates: readonly VolumeId[];
-  readonly forced: "volume" | "provision" | undefined;
 }
 
 /** A claim that gets a volume, would be provisioned (neither field), or gets nothing. */
@@ -87,24 +77,21 @@ export class Planner {
    * its siblings, or why it gets nothing. For explanations.
    */
   diagnose(entry: NodeEntry): readonly Diagnosis[] {
-    const choices = this.open.map((open, index) => this.#choose(entry, open, index, false));
-    const usable = choices.map(
-      (choice, index): Choice =>
+    const settled = this.open.map((open, index) => this.#choose(entry, open, index, false));
+    const choices = this.#judge(
+      entry,
+      settled.map((choice, index) =>
         typeof choice === "string" ? { open: this.#at(index), candidates: [], forced: undefined } : choice,
+      ),
+      (open) => this.rooms(entry, open),
     );
-    const blocked = usable.map(({ open, forced }) =>
-      forced === "volume" ? undefined : whyNotProvision(this.#state, entry, open, () => this.rooms(entry, open)),
-    );
-    const volumes = this.#match(usable, blocked);
-    return usable.map((choice, index): Diagnosis => {
-      const settled = choices[index];
+    const volumes = matchChoices(this.#state, choices, this.#bySize);
+    return choices.map(({ open, blocked }, index): Diagnosis => {
+      const reason = settled[index];
       const volume = volumes[index] ?? provisioned;
-      if (typeof settled === "string") return { open: choice.open, reason: settled };
-      if (volume !== provisioned) return { open: choice.open, volume };
-      const reason = blocked[index];
-      return reason === undefined
-        ? { open: choice.open }
-        : { open: choice.open, reason: this.#refine(entry, choice, reason) };
+      if (typeof reason === "string") return { open, reason };
+      if (volume !== provisioned) return { open, volume };
+      return blocked === undefined ? { open } : { open, reason: this.#whyUnserved(entry, choices, index) };
     });
   }
 
@@ -148,13 +135,13 @@ export class Planner {
   #try(entry: NodeEntry, avoid: boolean): Outcome {
     const firsts = this.#anySettled ? undefined : this.#distinctFirsts(entry, avoid);
     if (firsts) return { refusals: nothing, contended: false, volumes: firsts, pools: noPools };
-    const choices: Choice[] = [];
+    const ways: Way[] = [];
     for (const [index, open] of this.open.entries()) {
-      const choice = this.#choose(entry, open, index, avoid);
-      if (typeof choice === "string") return refusal([{ reason: choice, claim: open.claim }]);
-      choices.push(choice);
+      const way = this.#choose(entry, open, index, avoid);
+      if (typeof way === "string") return refusal([{ reason: way, claim: open.claim }]);
+      ways.push(way);
     }
-    return this.#assign(entry, choices, avoid);
+    return this.#assign(entry, ways, avoid);
   }
 
   /**
@@ -172,7 +159,7 @@ export class Planner {
   }
 
   /** What is settled for the claim already, or its candidates on the node. */
-  #choose(entry: NodeEntry, open: Open, index: number, avoid: boolean): Choice | NodeReason {
+  #choose(entry: NodeEntry, open: Open, index: number, avoid: boolean): Way | NodeReason {
     const { assumption, reserved, selectedNode } = open;
     if (assumption?.target.kind === "volume") {
       const id = this.#state.volumes.id(assumption.target.volume);
@@ -195,7 +182,7 @@ export class Planner {
   }
 
   /** The general case: not every claim can simply take its own smallest volume. */
-  #assign(entry: NodeEntry, choices: readonly Choice[], avoid: boolean): Outcome {
+  #assign(entry: NodeEntry, ways: readonly Way[], avoid: boolean): Outcome {
     const rooms = new Map<string, Room[]>();
     const roomsFor = (open: Open): Room[] => {
       let found = rooms.get(open.class.name);
@@ -206,33 +193,28 @@ export class Planner {
       }
       return found;
     };
-    const blocked = choices.map(({ open, forced }) =>
-      forced === "volume" ? undefined : whyNotProvision(this.#state, entry, open, () => roomsFor(open)),
-    );
-    const volumes = this.#match(choices, blocked);
+    const choices = this.#judge(entry, ways, roomsFor);
+    const volumes = matchChoices(this.#state, choices, this.#bySize);
     for (const index of this.#bySize.toReversed()) {
       const choice = choices[index];
-      const reason = blocked[index];
-      if (!choice || volumes[index] !== provisioned || reason === undefined) continue;
-      return refusal([{ reason: this.#refine(entry, choice, reason), claim: choice.open.claim }]);
+      if (choice?.blocked === undefined || volumes[index] !== provisioned) continue;
+      return refusal([{ reason: this.#whyUnserved(entry, choices, index), claim: choice.open.claim }]);
     }
     return this.#provision(choices, volumes, roomsFor);
   }
 
-  /** Exact assignment; claims that cannot be provisioned first, then large ones. */
-  #match(choices: readonly Choice[], blocked: readonly (NodeReason | undefined)[]): VolumeId[] {
-    const ranked = [...new Set(choices.flatMap(({ candidates }) => candidates))].sort((a, b) =>
-      this.#state.volumes.compare(a, b),
-    );
-    const rankOf = new Map(ranked.map((id, rank) => [id, rank]));
-    const candidates = choices.map((choice) => choice.candidates.map((id) => rankOf.get(id) ?? 0));
-    const mustBeStatic = (index: number): boolean =>
-      choices[index]?.forced === "volume" || blocked[index] !== undefined;
-    const order = [
-      ...this.#bySize.filter((index) => mustBeStatic(index)),
-      ...this.#bySize.filter((index) => !mustBeStatic(index)),
-    ];
-    return assign(candidates, order, ranked.length).map((rank) => ranked[rank] ?? provisioned);
+  /** Adds whether each claim could be provisioned. */
+  #judge(entry: NodeEntry, ways: readonly Way[], roomsFor: (open: Open) => readonly Room[]): Choice[] {
+    return ways.map((way) => {
+      const { open, forced } = way;
+      const rooms = (): readonly Room[] => roomsFor(open);
+      return { ...way, blocked: forced === "volume" ? undefined : whyNotProvision(this.#state, entry, open, rooms) };
+    });
+  }
+
+  #whyUnserved(entry: NodeEntry, choices: readonly Choice[], index: number): NodeReason {
+    const [state, candidates, bySize] = [this.#state, this.#candidates, this.#bySize];
+    return whyUnserved({ state, entry, candidates, choices, bySize }, index);
   }
 
   #provision(choices: readonly Choice[], volumes: readonly VolumeId[], roomsFor: (open: Open) => Room[]): Outcome {
@@ -245,18 +227,12 @@ export class Planner {
     for (const indices of byClass.values()) {
       const opens = indices.map((index) => this.#at(index));
       const [first] = opens;
-      const packed = first && pack(opens, roomsFor(first));
-      if (!packed) return refusal([{ reason: "notEnoughSpace", ...(first && { claim: first.claim }) }]);
+      if (!first) continue;
+      const packed = pack(opens, roomsFor(first));
+      if (!packed) return refusal([{ reason: whyNotPacked(opens, roomsFor(first)), claim: first.claim }]);
       for (const [position, index] of indices.entries()) pools[index] = packed[position];
     }
     return { refusals: [], contended: false, volumes, pools };
-  }
-
-  /** Tells a disk that is missing from one that a sibling claim or another Pod has. */
-  #refine(entry: NodeEntry, { open, candidates }: Choice, reason: NodeReason): NodeReason {
-    if (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable") return reason;
-    if (candidates.length > 0) return "notEnoughVolumes";
-    return this.#candidates.wouldSuitButAssumed(entry, open) ? "volumeAssumed" : reason;
   }
 }
 

@@ -135,6 +135,12 @@ export function pack(provisions: readonly Provision[], rooms: readonly Room[]): 
   return rooms.length > 1 && provisions.length > 1 ? search(provisions, rooms) : undefined;
 }
 
+/** Whether they would fit but for what is promised to other Pods. */
+export function whyNotPacked(provisions: readonly Provision[], rooms: readonly Room[]): NodeReason {
+  const unpromised = rooms.map((room) => ({ ...room, free: totalOf(room.pool) }));
+  return pack(provisions, unpromised) ? "capacityAssumed" : "notEnoughSpace";
+}
+
 const packingStepsMax = 10_000;
 
 function search(provisions: readonly Provision[], rooms: readonly Room[]): Pool[] | undefined {
