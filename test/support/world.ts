@@ -3,10 +3,10 @@
  *
  *     node NAME [label=value]…
  *     class NAME [provisioner=P] [mode=M] [topology=key:v1|v2[,key:v]]…
- *     pv NAME SIZE [on=NODE] [class=C] [modes=RWO,ROX] [block] [phase=P] [for=CLAIM] [uid=CLAIM-UID] [label=k:v] [vac=NAME] [deleting]
+ *     pv NAME SIZE [on=NODE|at=key:v1|v2] [class=C] [modes=RWO,ROX] [block] [phase=P] [for=CLAIM] [uid=CLAIM-UID] [label=k:v] [vac=NAME] [deleting]
  *     pvc NAME SIZE [class=C] [modes=…] [block] [selector=k:v] [volume=PV] [half] [selected=NODE] [vac=NAME]
  *     driver NAME [capacity]         csinode NODE DRIVER…
- *     capacity NAME CLASS NODE|* [SIZE] [max=SIZE] [created=T]
+ *     capacity NAME CLASS NODE|* [SIZE] [at=key:v] [max=SIZE] [created=T]
  *     delete KIND KEY                wait SECONDS
  *     filter POD CLAIM…              prioritize POD CLAIM…
  *     hold POD NODE… : CLAIM…        assume POD NODE : CLAIM…        forget POD
@@ -138,7 +138,7 @@ export class World {
       case "filter":
         return this.#answerFilter(names);
       case "prioritize":
-        return Object.entries(this.scores(this.pod(names[0] ?? "", ...names.slice(1)))).map((pair) => pair.join("  "));
+        return this.#answerPrioritize(names);
       case "hold":
       case "assume":
         return this.#promise(command, names);
@@ -188,6 +188,7 @@ export class World {
           capacity: size ?? "10Gi",
           labels,
           ...(one("on") !== undefined && { on: one("on") ?? "" }),
+          ...(one("at") !== undefined && { terms: [affinityTerm(one("at") ?? "")] }),
           ...(one("for") !== undefined && { claim: one("for") ?? "" }),
           ...(one("uid") !== undefined && { claimUid: one("uid") ?? "" }),
         });
@@ -209,6 +210,7 @@ export class World {
           class: names[1] ?? "",
           on: names[2] ?? "",
           ...(names[3] !== undefined && { capacity: names[3] }),
+          ...(one("at") !== undefined && { topology: Object.fromEntries([pair(one("at") ?? "")]) }),
           ...(one("max") !== undefined && { max: one("max") ?? "" }),
           ...(one("created") !== undefined && { created: one("created") ?? "" }),
           version: String(this.#bytes),
@@ -235,6 +237,11 @@ export class World {
           return `${node}  refused  ${one.refusals.map(({ reason, claim }) => `${reason}${claim ? ` ${claim}` : ""}`).join(", ")}`;
         });
     }
+  }
+
+  #answerPrioritize([name = "", ...claims]: string[]): string[] {
+    const scores = Object.entries(this.scores(this.pod(name, ...claims)));
+    return scores.length === 0 ? ["no opinion"] : scores.map(([node, score]) => `${node}  ${score}`);
   }
 
   #promise(command: "hold" | "assume", words: string[]): string[] | undefined {
@@ -278,6 +285,11 @@ function parse(words: string[]): { names: string[]; facts: Map<string, string[]>
 function pair(text: string): [string, string] {
   const colon = text.indexOf(":");
   return [text.slice(0, colon), text.slice(colon + 1)];
+}
+
+function affinityTerm(text: string) {
+  const [key, values] = pair(text);
+  return { matchExpressions: [{ key, operator: "In", values: values.split("|") }] };
 }
 
 function topologyTerm(text: string): { matchLabelExpressions: { key: string; values: string[] }[] } {
