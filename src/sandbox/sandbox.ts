@@ -121,6 +121,8 @@ export class Sandbox {
         for (const driver of drivers) this.addDriver(driver);
         if (disks.length > 0) this.addDisks(disks);
       } else await this.#applyOne(object);
+      // A file of many objects must not keep those who watch from seeing the first ones.
+      await this.#options.runtime.yield();
     }
   }
 

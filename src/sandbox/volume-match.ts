@@ -42,29 +42,28 @@ function canHold(volume: Volume, claim: Claim): boolean {
 
 /** @param isDelayed  the claim waits for its first consumer: only a volume meant for it will do */
 export function findVolumeFor(claim: Claim, volumes: Iterable<Volume>, isDelayed: boolean): Volume | undefined {
-  const able = [...volumes].filter((volume) => hasModes(volume, claim) && canHold(volume, claim));
-  const sets = new Map(able.map((volume) => [setOf(volume), modesOf(volume).length]));
-  for (const [set] of [...sets].sort((a, b) => a[1] - b[1] || compareText(a[0], b[0]))) {
-    const found = smallestFor(
-      claim,
-      able.filter((volume) => setOf(volume) === set),
-      isDelayed,
-    );
-    if (found) return found;
+  const able: Volume[] = [];
+  for (const volume of volumes) {
+    const isOpen = isMeantFor(volume, claim) || (!isDelayed && isFreeFor(volume, claim));
+    if (isOpen && hasModes(volume, claim) && canHold(volume, claim)) able.push(volume);
   }
-  return undefined;
+  const byModes = (a: Volume, b: Volume): number =>
+    modesOf(a).length - modesOf(b).length || compareText(setOf(a), setOf(b));
+  const [first] = able.sort(byModes);
+  if (!first) return undefined;
+  const alike = able.filter((volume) => setOf(volume) === setOf(first));
+  return alike.find((volume) => isMeantFor(volume, claim)) ?? alike.reduce(smaller);
 }
 
-function smallestFor(claim: Claim, volumes: readonly Volume[], isDelayed: boolean): Volume | undefined {
-  const meant = volumes.find((volume) => isMeantFor(volume, claim));
-  if (meant || isDelayed) return meant;
-  const free = volumes.filter(
-    (volume) =>
-      !volume.spec.claimRef &&
-      volume.status?.phase === "Available" &&
-      classOf(volume) === classOf(claim) &&
-      (!claim.spec.selector || matchesLabels(claim.spec.selector, volume.metadata.labels)),
+function isFreeFor(volume: Volume, claim: Claim): boolean {
+  return (
+    !volume.spec.claimRef &&
+    volume.status?.phase === "Available" &&
+    classOf(volume) === classOf(claim) &&
+    (!claim.spec.selector || matchesLabels(claim.spec.selector, volume.metadata.labels))
   );
-  const capacity = ({ spec }: Volume): bigint => bytesOf(spec.capacity?.["storage"]);
-  return free.sort((a, b) => (capacity(a) < capacity(b) ? -1 : capacity(a) > capacity(b) ? 1 : 0))[0];
+}
+
+function smaller(a: Volume, b: Volume): Volume {
+  return bytesOf(b.spec.capacity?.["storage"]) < bytesOf(a.spec.capacity?.["storage"]) ? b : a;
 }
