@@ -7,6 +7,8 @@ import "./reserve.ts";
 import "./scoring.ts";
 import "./requeue.ts";
 import "./beyond.ts";
+import "./bind.ts";
+import "./wire.ts";
 import "./later.ts";
 import { missingScenarios, summary } from "./support.ts";
 
