@@ -86,8 +86,8 @@ export const defaults: Config = freeze({
   // As kube-scheduler's own VolumeBinding plugin waits.
   binding: { timeoutMs: 600_000, inProgressMax: 1_000, queuedMax: 1_000 },
   holds: { ttlMs: 60_000, podsMax: 1_000, nodesMax: 4 },
-  // Bookmarks come once a minute.
-  cache: { staleAfterMs: 90_000 },
+  // Bookmarks come about once a minute; one that is late is no reason to stop.
+  cache: { staleAfterMs: 150_000 },
   // Well within the 5 s that kube-scheduler waits for an extender by default.
   liveReads: { timeoutMs: 2_000, perCallMax: 32, inParallelMax: 8 },
   // 64 MiB holds about 4,000 whole Nodes.
