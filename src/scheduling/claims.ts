@@ -15,10 +15,11 @@ export interface DelayedClaim {
   readonly class: StorageClass;
 }
 
-/** Both lists in name order. */
 export interface SortedClaims {
   readonly kind: "sorted";
+  /** In the Pod's order. */
   readonly bound: readonly Claim[];
+  /** In name order. */
   readonly delayed: readonly DelayedClaim[];
 }
 
@@ -64,7 +65,7 @@ function classify(state: ClusterState, pod: Pod, claims: readonly Claim[]): Sort
     else immediate ??= found;
   }
   if (immediate) return immediate;
-  return { kind: "sorted", bound: bound.sort(byKey), delayed: delayed.sort((a, b) => byKey(a.claim, b.claim)) };
+  return { kind: "sorted", bound, delayed: delayed.sort((a, b) => compareText(a.claim.key, b.claim.key)) };
 }
 
 /** The class of a claim that waits for its Pod; else the PV controller must bind the claim. */
@@ -99,8 +100,4 @@ function refused(
   const { namespace, name } = splitKey(key);
   const text = podReasons[reason]({ namespace, claim: name, pod: splitKey(pod.key).name, volume });
   return { kind: "refused", reason, claim: key, text, doubts };
-}
-
-function byKey(a: Claim, b: Claim): number {
-  return compareText(a.key, b.key);
 }

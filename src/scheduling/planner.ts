@@ -106,17 +106,14 @@ export class Planner {
     return open;
   }
 
+  /** The first bound claim that is out, in the Pod's order, speaks for all of them, as upstream has it. */
   #judgeBound(entry: NodeEntry): { reason: NodeReason; claim: Claim }[] {
-    let conflict: Claim | undefined;
     for (const bound of this.bound) {
       const { claim, topology } = bound;
-      if (topology === undefined) {
-        const missing = { reason: "boundVolumeMissing", claim } as const;
-        return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }, missing] : [missing];
-      }
-      if (!reachesBound(this.#state, entry, bound)) conflict ??= claim;
+      if (topology === undefined) return [{ reason: "boundVolumeMissing", claim }];
+      if (!reachesBound(this.#state, entry, bound)) return [{ reason: "volumeNodeConflict", claim }];
     }
-    return conflict ? [{ reason: "volumeNodeConflict", claim: conflict }] : [];
+    return [];
   }
 
   #reaches(entry: NodeEntry, topology: Topology): boolean {

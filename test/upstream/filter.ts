@@ -1,5 +1,5 @@
 /** VB §8.1 to §8.4: which claims a node can serve. @see volumebinding/{binder,volume_binding}_test.go */
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makeCapacity, makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
 import { World } from "../support/world.ts";
 import { claims, pvAt, upstreamWorld, volumes } from "./fixtures.ts";
@@ -292,5 +292,25 @@ describe("VB 8.4: messages", () => {
     mounts: ["pvc-a"],
     objects: [makePVC("pvc-a", { class: "wait-sc", volume: "pv-a", phase: "Lost" })],
     want: 'persistentvolumeclaim "pvc-a" bound to non-existent persistentvolume "pv-a"',
+  });
+
+  test("VB 2.2, F1: of several bound claims the first that is out decides, in the Pod's order, and it alone", () => {
+    const world = upstreamWorld(
+      makePVC("here", { class: "wait", volume: "pv-here" }),
+      makePVC("there", { class: "wait", volume: "pv-there" }),
+      makePVC("gone", { class: "wait", volume: "pv-gone" }),
+      pvAt("pv-here", "node1", { claim: "here", claimUid: "uhere" }),
+      pvAt("pv-there", "node2", { claim: "there", claimUid: "uthere" }),
+    );
+    const answers = [
+      ["here", "there", "gone"],
+      ["here", "gone", "there"],
+      ["gone", "here"],
+      ["there", "np"],
+    ].map((mounts) => {
+      if (mounts.includes("np")) world.add(np);
+      return askOn(world, world.pod("test-pod", ...mounts), "node1");
+    });
+    expect(answers).toEqual([texts.node, texts.missing, texts.missing, `${texts.node}, ${texts.bind}`]);
   });
 });
