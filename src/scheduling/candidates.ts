@@ -33,25 +33,30 @@ export class Candidates {
     this.#state = state;
   }
 
-  /** The smallest free volume that suits, or -1. Allocates nothing: the common case runs through here, node by node. */
-  first(entry: NodeEntry, open: Seeker, index: number, avoid: boolean): VolumeId | -1 {
+  /**
+   * The smallest free volume that suits and is not among `taken`, or -1. Allocates nothing: the common case runs through
+   * here, node by node.
+   */
+  first(entry: NodeEntry, open: Seeker, index: number, avoid: boolean, taken: readonly VolumeId[]): VolumeId | -1 {
     const { everywhere } = this.#state.topologies;
-    let best = everywhere.slabs.size === 0 ? -1 : this.#firstIn(everywhere, open, index, avoid);
+    let best = everywhere.slabs.size === 0 ? -1 : this.#firstIn(everywhere, open, index, avoid, taken);
     for (const topology of entry.topologies) {
-      const here = this.#firstIn(topology, open, index, avoid);
+      const here = this.#firstIn(topology, open, index, avoid, taken);
       if (here !== -1 && (best === -1 || this.#state.volumes.compare(here, best) < 0)) best = here;
     }
     return best;
   }
 
-  #firstIn(topology: Topology, open: Seeker, index: number, avoid: boolean): VolumeId | -1 {
+  #firstIn(topology: Topology, open: Seeker, index: number, avoid: boolean, taken: readonly VolumeId[]): VolumeId | -1 {
     const slab = topology.slabs.get(open.class.name);
     if (slab === undefined) return -1;
-    if (topology.members.size !== 1) return this.#inTopology(topology, open, index, avoid)[0] ?? -1;
+    if (topology.members.size !== 1) {
+      return this.#inTopology(topology, open, index, avoid).find((id) => !taken.includes(id)) ?? -1;
+    }
     const { volumes } = this.#state;
     for (let at = firstLargeEnough(open.want, volumes, slab); at < slab.length; at++) {
       const id = slab[at] ?? 0;
-      if (volumes.assumed[id] === 1 || !suits(open.want, volumes, id)) continue;
+      if (volumes.assumed[id] === 1 || taken.includes(id) || !suits(open.want, volumes, id)) continue;
       if (!avoid || volumes.held[id] === 0) return id;
       this.avoided = true;
     }

@@ -29,7 +29,7 @@ export function wantOf(claim: Claim, volumes: VolumeTable): Want {
 }
 
 /** Whether the volume is large enough, exactly: equal doubles beyond 2^53 may stand for unequal sizes. */
-function isLargeEnough(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
+export function isLargeEnough(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
   const size = volumes.size[id] ?? 0;
   if (size !== want.size || size <= Number.MAX_SAFE_INTEGER) return size >= want.size;
   return volumes.at(id).capacity >= (want.claim.request ?? zero);

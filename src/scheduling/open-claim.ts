@@ -1,4 +1,5 @@
 /** A claim that waits for its Pod, with all that a decision needs to know of it before it looks at any node. */
+import { areAlike } from "./alike.ts";
 import type { DelayedClaim } from "./claims.ts";
 import { isReservedFor, type Want, wantOf } from "./matching.ts";
 import type { NodeName } from "./names.ts";
@@ -18,6 +19,8 @@ export interface Open extends Provision {
   readonly reserved: readonly VolumeId[];
   /** Claims that may compete for the same volumes, itself included: so many candidates suffice. */
   readonly rivals: number;
+  /** Its rivals differ from it in size alone. */
+  readonly isAlike: boolean;
 }
 
 /** @param doubts  objects that the cache lacks are added here */
@@ -28,6 +31,7 @@ export function openClaim(
   doubts: Doubt[],
 ): Open {
   const want = wantOf(claim, state.volumes);
+  const rivals = all.filter(({ claim: other }) => other.class === claim.class);
   let { selectedNode } = claim;
   if (selectedNode !== undefined && !state.topologies.nodes.has(selectedNode)) {
     // A node that is gone binds nobody (departure D12); one live look tells whether it is.
@@ -43,6 +47,7 @@ export function openClaim(
     reserved: referring
       .filter((id) => isReservedFor(want, state.volumes, id))
       .sort((a, b) => state.volumes.compare(a, b)),
-    rivals: all.filter(({ claim: other }) => other.class === claim.class).length,
+    rivals: rivals.length,
+    isAlike: areAlike(rivals.map((rival) => wantOf(rival.claim, state.volumes))),
   };
 }

@@ -4,6 +4,7 @@
  * Per claim, in this order: what is already promised or reserved for it decides; then existing volumes, by exact assignment;
  * then provisioning. What other Pods hold is avoided in a first try and used, marked contended, in a second.
  */
+import { dealAlike } from "./alike.ts";
 import { Candidates } from "./candidates.ts";
 import { type Choice, matchChoices, provisioned, type Way, whyUnserved } from "./choices.ts";
 import type { SortedClaims } from "./claims.ts";
@@ -130,7 +131,7 @@ export class Planner {
   }
 
   #try(entry: NodeEntry, avoid: boolean): Outcome {
-    const firsts = this.#anySettled ? undefined : this.#distinctFirsts(entry, avoid);
+    const firsts = this.#anySettled ? undefined : this.#smallest(entry, avoid);
     if (firsts) return { refusals: nothing, contended: false, volumes: firsts, pools: noPools };
     const ways: Way[] = [];
     for (const [index, open] of this.open.entries()) {
@@ -142,17 +143,25 @@ export class Planner {
   }
 
   /**
-   * Each claim's own smallest volume, where these differ: then no other assignment is smaller, and none gives a claim a
-   * smaller volume of the set. Undefined where two claims want the same, or one has no volume.
+   * The common cases, without a search. Claims that are alike take their smallest volumes, the largest claim first. Others take
+   * their own smallest, where these differ: then no other assignment is smaller. Undefined where neither serves everybody.
    */
-  #distinctFirsts(entry: NodeEntry, avoid: boolean): VolumeId[] | undefined {
-    const firsts: VolumeId[] = [];
-    for (let index = 0; index < this.open.length; index++) {
-      const first = this.#candidates.first(entry, this.#at(index), index, avoid);
-      if (first === -1 || firsts.includes(first)) return undefined;
-      firsts.push(first);
+  #smallest(entry: NodeEntry, avoid: boolean): VolumeId[] | undefined {
+    const chosen: VolumeId[] = [];
+    let shared = false;
+    for (const index of this.#bySize) {
+      const open = this.#at(index);
+      let first = this.#candidates.first(entry, open, index, avoid, nothing);
+      if (chosen.includes(first)) {
+        shared = true;
+        first = open.isAlike ? this.#candidates.first(entry, open, index, avoid, chosen) : -1;
+      }
+      if (first === -1) return undefined;
+      chosen.push(first);
     }
-    return firsts;
+    const volumes: VolumeId[] = [];
+    for (const [position, index] of this.#bySize.entries()) volumes[index] = chosen[position] ?? provisioned;
+    return shared ? dealAlike(this.open, volumes, this.#state.volumes) : volumes;
   }
 
   /** What is settled for the claim already, or its candidates on the node. */
