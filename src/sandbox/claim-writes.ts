@@ -77,6 +77,10 @@ export class ClaimWrites {
     return this.#updateStatus({ ...claim, status });
   }
 
+  async setClass(claim: Claim, storageClassName: string): Promise<Result<unknown>> {
+    return this.#updateClaim({ ...claim, spec: { ...claim.spec, storageClassName } });
+  }
+
   async setPhase(claim: Claim, phase: "Pending" | "Lost"): Promise<Result<unknown>> {
     if (claim.status?.phase === phase) return done;
     return this.#updateStatus({ ...claim, status: { phase } });

@@ -226,6 +226,7 @@ export const annotation = {
   selectedNode: "volume.kubernetes.io/selected-node",
   storageProvisioner: "volume.kubernetes.io/storage-provisioner",
   betaStorageProvisioner: "volume.beta.kubernetes.io/storage-provisioner",
+  defaultClass: "storageclass.kubernetes.io/is-default-class",
   betaClass: "volume.beta.kubernetes.io/storage-class",
 } as const;
 

@@ -3,10 +3,20 @@
  * Source: pkg/controller/volume/persistentvolume/pv_controller.go. Every write finishes what an earlier one began, so a
  * conflict or a crash between two of them is mended by the next look.
  */
+import { compareText } from "../scheduling/names.ts";
 import type { Agent } from "./agent.ts";
 import { ClaimWrites } from "./claim-writes.ts";
 import type { Result } from "./client.ts";
-import { annotation, type Claim, classOf, isFullyBound, keyOf, noProvisioner, parseKey } from "./objects.ts";
+import {
+  annotation,
+  type Claim,
+  classOf,
+  isFullyBound,
+  keyOf,
+  noProvisioner,
+  parseKey,
+  type StorageClass,
+} from "./objects.ts";
 import { reconcileVolume } from "./pv-volumes.ts";
 import { findVolumeFor, isMeantFor, satisfies } from "./volume-match.ts";
 import { startVolumeProtection } from "./volume-protection.ts";
@@ -50,7 +60,11 @@ export class PvController {
     volumes.listen(({ object }) => {
       if (!object.spec.claimRef && object.status?.phase === "Available") wakeClaimsOf(classOf(object));
     });
-    this.#agent.informer("storageclasses").listen(({ object }) => wakeClaimsOf(object.metadata.name));
+    this.#agent.informer("storageclasses").listen(({ object }) => {
+      wakeClaimsOf(object.metadata.name);
+      // Those that name none may get this one.
+      wakeClaimsOf("");
+    });
     claims.listen(({ type, object }) => {
       if (type !== "deleted") return;
       for (const { metadata, spec } of volumes.values()) {
@@ -92,6 +106,8 @@ export class PvController {
 
   async #findFor(claim: Claim): Promise<Result<unknown>> {
     const className = classOf(claim);
+    const given = this.#defaultClassFor(claim);
+    if (given !== undefined) return this.#writes.setClass(claim, given);
     const storageClass = this.#agent.informer("storageclasses").get(className);
     const hasNode = claim.metadata.annotations?.[annotation.selectedNode] !== undefined;
     const isDelayed = !hasNode && storageClass?.volumeBindingMode === "WaitForFirstConsumer";
@@ -110,6 +126,17 @@ export class PvController {
       this.#say(claim, "Warning", "ProvisioningFailed", `no volume plugin matched name: ${noProvisioner}`);
     } else return this.#writes.handToProvisioner(claim, storageClass.provisioner);
     return this.#writes.setPhase(claim, "Pending");
+  }
+
+  /** A claim made before there was a default class gets it later. Source: assignDefaultStorageClass. */
+  #defaultClassFor({ metadata, spec }: Claim): string | undefined {
+    if (spec.storageClassName !== undefined || metadata.annotations?.[annotation.betaClass] !== undefined)
+      return undefined;
+    const created = ({ metadata: { creationTimestamp = "" } }: StorageClass): string => creationTimestamp;
+    const defaults = [...this.#agent.informer("storageclasses").values()]
+      .filter((one) => one.metadata.annotations?.[annotation.defaultClass] === "true")
+      .sort((a, b) => compareText(created(b), created(a)) || compareText(a.metadata.name, b.metadata.name));
+    return defaults[0]?.metadata.name;
   }
 
   /** Source: syncBoundClaim. */

@@ -17,12 +17,15 @@ import { Scheduler, type SchedulerOptions } from "./scheduler/scheduler.ts";
 import { startStatefulSetController } from "./statefulset-controller.ts";
 
 /** The controllers of kube-controller-manager and the kubelet, by their names as clients of the API. */
-export type ControllerName =
-  | "pv-controller"
-  | "ephemeral-controller"
-  | "statefulset-controller"
-  | "garbage-collector"
-  | "kubelet";
+const starts = {
+  "pv-controller": (agent: Agent) => new PvController(agent),
+  "ephemeral-controller": (agent: Agent) => startEphemeralController(agent),
+  "statefulset-controller": (agent: Agent) => startStatefulSetController(agent),
+  "garbage-collector": (agent: Agent) => startGarbageCollector(agent),
+  kubelet: (agent: Agent, options: SandboxOptions) => startKubelet(agent, options.kubelet),
+};
+export type ControllerName = keyof typeof starts;
+const controllerNames = Object.keys(starts) as readonly ControllerName[];
 
 export interface SandboxOptions {
   readonly runtime: Runtime;
@@ -48,25 +51,18 @@ export class Sandbox {
   readonly api: ApiServer;
   readonly #options: SandboxOptions;
   readonly #agents = new Set<Agent>();
+  readonly #controllers = new Map<ControllerName, Agent>();
   readonly #provisioners = new Map<string, Provisioner>();
   #disks = 0;
   #scheduler: Scheduler | undefined;
+  #schedulerAgent: Agent | undefined;
 
   constructor(options: SandboxOptions) {
     const { runtime, server, controllers = {} } = options;
     this.#options = options;
     const isProtected = controllers["pv-controller"] !== false;
     this.api = new ApiServer({ runtime, protectsVolumes: isProtected, ...server });
-    const starts: Record<ControllerName, (agent: Agent) => unknown> = {
-      "pv-controller": (agent) => new PvController(agent),
-      "ephemeral-controller": startEphemeralController,
-      "statefulset-controller": startStatefulSetController,
-      "garbage-collector": startGarbageCollector,
-      kubelet: (agent) => startKubelet(agent, options.kubelet),
-    };
-    for (const [who, start] of Object.entries(starts)) {
-      if (controllers[who as ControllerName] !== false) start(this.startAgent(who));
-    }
+    for (const name of controllerNames) if (controllers[name] !== false) this.startController(name);
     for (const driver of options.drivers ?? []) this.addDriver(driver);
     if (options.disks?.length) this.addDisks(options.disks);
     if (options.scheduler !== false) this.startScheduler(options.extenders ?? []);
@@ -86,11 +82,29 @@ export class Sandbox {
     return agent;
   }
 
-  /** For a cluster made without a scheduler: extenders often want to know the API's address first. */
+  /** Starts the controller; if it runs already this is a restart, with empty caches and nothing remembered. */
+  startController(name: ControllerName): Agent {
+    this.stopController(name);
+    const agent = this.startAgent(name);
+    this.#controllers.set(name, agent);
+    starts[name](agent, this.#options);
+    return agent;
+  }
+
+  stopController(name: ControllerName): void {
+    this.#controllers.get(name)?.stop();
+  }
+
+  /**
+   * For a cluster made without a scheduler, because extenders often want to know the API's address first; or a restart, which
+   * forgets queue, backoffs and assumed pods.
+   */
   startScheduler(extenders: readonly ExtenderEntry[], options: Omit<SchedulerOptions, "extenders"> = {}): Scheduler {
     const { scheduler } = this.#options;
     const own = typeof scheduler === "object" ? scheduler : {};
-    this.#scheduler = new Scheduler(this.startAgent("scheduler"), { ...own, ...options, extenders });
+    this.#schedulerAgent?.stop();
+    this.#schedulerAgent = this.startAgent("scheduler");
+    this.#scheduler = new Scheduler(this.#schedulerAgent, { ...own, ...options, extenders });
     return this.#scheduler;
   }
 

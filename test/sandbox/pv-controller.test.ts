@@ -202,3 +202,23 @@ test("a bind that is broken off between any two of its writes is finished by the
     expect(await phaseOf(world, "a")).toBe("Bound");
   }
 });
+
+test("a claim that names no class gets the default one when there is one", async () => {
+  const world = await worldWith(claim("data", { spec: { storageClassName: undefined } }));
+  expect((await claimOf(world))?.spec.storageClassName).toBeUndefined();
+  const annotations = { [annotation.defaultClass]: "true" };
+  await world.apply({ ...storageClass("usual"), metadata: { name: "usual", annotations } });
+  await world.runtime.advance(settleMs);
+  expect((await claimOf(world))?.spec.storageClassName).toBe("usual");
+});
+
+test("a restarted controller takes up what the one before left", async () => {
+  const world = await worldWith(volume("a", { class: "now" }));
+  world.sandbox.stopController("pv-controller");
+  await world.apply(claim("data", { class: "now" }));
+  await world.runtime.advance(60_000);
+  expect((await claimOf(world))?.status?.phase).toBe("Pending");
+  world.sandbox.startController("pv-controller");
+  await world.runtime.advance(settleMs);
+  expect((await claimOf(world))?.status?.phase).toBe("Bound");
+});
