@@ -8,6 +8,7 @@ import "./scoring.ts";
 import "./requeue.ts";
 import "./beyond.ts";
 import "./bind.ts";
+import "./integration.ts";
 import "./wire.ts";
 import "./later.ts";
 import { missingScenarios, summary } from "./support.ts";
