@@ -9,9 +9,14 @@ import "./requeue.ts";
 import "./beyond.ts";
 import "./bind.ts";
 import "./integration.ts";
+import "./departures.ts";
 import "./wire.ts";
 import "./later.ts";
-import { missingScenarios, summary } from "./support.ts";
+import { missingDepartures, missingScenarios, summary } from "./support.ts";
+
+test("every departure has a test of its name", () => {
+  expect(missingDepartures()).toEqual([]);
+});
 
 test("every scenario is there, run or to do, and the count is printed", () => {
   expect(missingScenarios()).toEqual([]);

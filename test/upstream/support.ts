@@ -42,10 +42,31 @@ export function scenario(
   options: { readonly timeout?: number } = {},
 ): void {
   const entry = register(number, kind);
+  const [id] = /^D\d+(?=[:,])/.exec(name) ?? [];
+  if (id !== undefined) departures.add(id);
   test(`${number}: ${name}`, options, async () => {
     await run();
     entry.ran = true;
   });
+}
+
+const departuresTotal = 18;
+const departures = new Set<string>();
+
+/** One of D1 to D18 (design.md §4, decisions.md 15) that no numbered scenario shows. */
+export function departure(id: `D${number}`, name: string, run: () => void | Promise<void>): void {
+  departures.add(id);
+  test(`${id}: ${name}`, run);
+}
+
+export function departureLater(id: `D${number}`, name: string): void {
+  departures.add(id);
+  test.todo(`${id}: ${name}`);
+}
+
+export function missingDepartures(): string[] {
+  const all = Array.from({ length: departuresTotal }, (_, index) => `D${index + 1}`);
+  return all.filter((id) => !departures.has(id));
 }
 
 /** One that waits for its world. */

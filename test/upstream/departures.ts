@@ -1,0 +1,76 @@
+/** Departures on purpose (design.md §4, decisions.md 15) that no numbered scenario of VB §8 shows. Upstream's answer stands beside ours. */
+import { describe, expect } from "vitest";
+import { explainPod } from "../../src/scheduling/explain.ts";
+import { World as BindWorld } from "../binding/world.ts";
+import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC } from "../support/make.ts";
+import { World } from "../support/world.ts";
+import { ask, departure, departureLater, expectDeparture, type NodeAnswer, texts } from "./support.ts";
+
+describe("departures", () => {
+  departure("D7", "of equal volumes upstream takes any, Berth the first by name, however they came", () => {
+    const names = ["b", "c", "a"];
+    for (const order of [names, names.toReversed(), names.toSorted()]) {
+      const world = new World().add(makeNode("n"), makePVC("x"), ...order.map((name) => makePV(name, { on: "n" })));
+      expect(ask(world, world.pod("p", "x"))).toEqual({ n: ["x=a"] });
+    }
+  });
+  departure("D8", "upstream reads all volumes of the class for each node; Berth reads what the node reaches", () => {
+    const world = new World().add(makeNode("n"), makePVC("x"), makePV("here", { on: "n" }));
+    for (let other = 0; other < 100; other++) world.add(makePV(`v${other}`, { on: `far${other}`, capacity: "5Gi" }));
+    const { topologies } = world.state;
+    const reached = [topologies.everywhere, ...([...topologies.nodes.values()][0]?.topologies ?? [])];
+    const read = reached.flatMap(({ slabs }) => [...slabs.values()].flat());
+    expectDeparture({ upstream: world.state.volumes.count, berth: read.length, want: 1 });
+    expect(ask(world, world.pod("p", "x"))).toEqual({ n: ["x=here"] });
+  });
+  departure("D10", "upstream looks once a second and first after one; Berth answers with the change", async () => {
+    const world = new BindWorld();
+    await world.nodes("n1");
+    await world.pv("a", { on: "n1" });
+    await world.pvc("x");
+    const pod = await world.pod("p", ["x"]);
+    await world.start();
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(50);
+    await world.controlVolumes();
+    expect(bind.answer).toBe("ok");
+    expectDeparture({ upstream: 1_000, berth: bind.at, want: 50 });
+  });
+  departure("D13", "one text on the wire for several causes, as upstream; the cause of each claim in explain", () => {
+    const world = new World().add(makeNode("n1"), makeNode("n2"), makeNode("n3"), makePVC("x", { request: "10Gi" }));
+    world.add(makePV("small", { on: "n1", capacity: "4Gi" }), makePV("block", { on: "n2", volumeMode: "Block" }));
+    const pod = world.pod("p", "x");
+    expect(ask(world, pod)).toEqual({ n1: texts.bind, n2: texts.bind, n3: texts.bind });
+    expect(explainPod(world.state, pod).nodes.map(({ claims }) => claims)).toEqual([
+      [{ claim: "d/x", refused: [{ volume: "small", why: "too small: 4Gi of 10Gi" }] }],
+      [{ claim: "d/x", refused: [{ volume: "block", why: "volumeMode Block, the claim asks for Filesystem" }] }],
+      [{ claim: "d/x", refused: [] }],
+    ]);
+  });
+  departure("D15", "a free volume that another pending claim names is kept for it (FR-011)", () => {
+    const world = new World().add(makeNode("n"), makePV("named", { on: "n" }), makePVC("x"));
+    world.add(makePVC("other", { volume: "named", halfBound: true }));
+    const berth = ask(world, world.pod("p", "x"))["n"];
+    expectDeparture<NodeAnswer>({ upstream: ["x=named"], berth, want: texts.bind });
+  });
+  departure(
+    "D16",
+    "a claim with a selector is never left to a provisioner, which would refuse it for ever (FR-017)",
+    () => {
+      const world = new World().add(makeNode("n"), makeClass("csi", { provisioner: "csi.example" }));
+      world.add(makeDriver("csi.example"), makePVC("x", { class: "csi", selector: { matchLabels: { disk: "ssd" } } }));
+      const pod = world.pod("p", "x");
+      expectDeparture<NodeAnswer>({ upstream: ["x=+csi"], berth: ask(world, pod)["n"], want: texts.bind });
+      expect(world.reasons(pod, "n")).toEqual(["selectorNotProvisionable"]);
+    },
+  );
+  departure("D17", "of several capacity objects of one class and topology the newest counts (FR-038)", () => {
+    const world = new World().add(makeNode("n"), makeClass("csi", { provisioner: "csi.example" }));
+    world.add(makeDriver("csi.example", true), makePVC("x", { class: "csi", request: "100Gi" }));
+    world.add(makeCapacity("old", { class: "csi", on: "n", capacity: "800Gi", created: "2026-01-01T00:00:00Z" }));
+    world.add(makeCapacity("new", { class: "csi", on: "n", capacity: "20Gi", created: "2026-02-01T00:00:00Z" }));
+    const berth = ask(world, world.pod("p", "x"))["n"];
+    expectDeparture<NodeAnswer>({ upstream: ["x=+csi"], berth, want: texts.space });
+  });
+  departureLater("D18", "a node whose provisioner refused a class and size a short time ago rests (FR-040)");
+});
