@@ -56,15 +56,16 @@ export interface Unserved {
 export function whyUnserved({ state, entry, candidates, choices, bySize }: Unserved, index: number): NodeReason {
   const choice = choices[index];
   const reason = choice?.blocked ?? "noMatchingVolume";
-  if (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable") return reason;
-  const isAlone = choice?.candidates.length === 0;
+  if (!choice || (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable")) return reason;
+  const isAlone = choice.candidates.length === 0;
   if (state.reservations.assumptionCount === 0) return isAlone ? reason : "notEnoughVolumes";
-  const assumed = choices.map(({ open, forced }) => (forced ? [] : candidates.assumedThatSuit(entry, open)));
-  if (isAlone) return assumed[index]?.length === 0 ? reason : "volumeAssumed";
+  const assumedFor = ({ open, forced }: Choice): readonly VolumeId[] =>
+    forced ? [] : candidates.assumedThatSuit(entry, open);
+  if (isAlone) return assumedFor(choice).length === 0 ? reason : "volumeAssumed";
   // Asked again as if nothing were assumed, so that whoever reads the reason learns whether to wait or to add a disk.
-  const wider = choices.map((other, position) => ({
+  const wider = choices.map((other) => ({
     ...other,
-    candidates: [...other.candidates, ...(assumed[position] ?? [])].sort((a, b) => state.volumes.compare(a, b)),
+    candidates: [...other.candidates, ...assumedFor(other)].sort((a, b) => state.volumes.compare(a, b)),
   }));
   const volumes = matchChoices(state, wider, bySize);
   const serves = volumes.every((volume, position) => volume !== provisioned || !wider[position]?.blocked);
