@@ -29,6 +29,7 @@ interface Alike {
  * @param volumes  a volume per claim that suits it, all different
  */
 export function dealAlike(open: readonly Alike[], volumes: readonly VolumeId[], table: VolumeTable): VolumeId[] {
+  if (isDealt(open, volumes, table)) return [...volumes];
   const dealt = [...volumes];
   const classes = new Set(open.flatMap(({ isAlike, want: { claim } }) => (isAlike ? [claim.class] : [])));
   for (const name of classes) {
@@ -38,6 +39,17 @@ export function dealAlike(open: readonly Alike[], volumes: readonly VolumeId[], 
     for (const [position, volume] of deal(wants, chosen, table).entries()) dealt[indexes[position] ?? 0] = volume;
   }
   return dealt;
+}
+
+/** Whether each claim has a smaller volume than the next of its class: no deal gives an earlier claim a smaller one. */
+function isDealt(open: readonly Alike[], volumes: readonly VolumeId[], table: VolumeTable): boolean {
+  for (let later = 1; later < open.length; later++) {
+    for (let earlier = 0; earlier < later; earlier++) {
+      if (open[earlier]?.want.claim.class !== open[later]?.want.claim.class) continue;
+      if (table.compare(volumes[earlier] ?? 0, volumes[later] ?? 0) > 0) return false;
+    }
+  }
+  return true;
 }
 
 /**
