@@ -68,18 +68,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       uid: fc.constantFrom("1", "2"),
     })
     .chain(({ selectedNode, volume, uid, ...facts }) =>
-      fc
-        .constantFrom("x", "y", "z")
-        .map((claim) =>
-          put(
-            makePVC(claim, {
-              ...facts,
-              uid: `${claim}${uid}`,
-              ...(selectedNode && { selectedNode }),
-              ...(volume && { volume }),
-            }),
-          ),
+      fc.constantFrom("x", "y", "z").map((claim) =>
+        put(
+          makePVC(claim, {
+            ...facts,
+            uid: `${claim}${uid}`,
+            ...(selectedNode && { selectedNode }),
+            ...(volume && { volume }),
+          }),
         ),
+      ),
     ),
   fc
     .tuple(name, fc.constantFrom<string | null>("a", "b", "*", null), fc.constantFrom("1Gi", "4Gi", "9Gi"))
