@@ -4,6 +4,8 @@
  *
  * @see VB §4.3; kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go, checkBindings
  */
+
+import { affinityOn } from "../scheduling/migration.ts";
 import type { NodeName, VolumeName } from "../scheduling/names.ts";
 import type { Claim, Node, Volume } from "../scheduling/objects.ts";
 import { matchesNode } from "../scheduling/selectors.ts";
@@ -62,7 +64,7 @@ function ofBound(state: ClusterState, node: Node, claim: Claim, planned: Volume)
   if (typeof found === "string") return astray(found);
   if (claim.volumeName !== planned.name)
     return astray(`claim ${claim.key} is no longer bound to volume ${planned.name}`);
-  return reaches(node, found) ? bound : astray(unreachable(found, node));
+  return reaches(state, node, found) ? bound : astray(unreachable(found, node));
 }
 
 function ofStatic(
@@ -88,7 +90,7 @@ function ofStatic(
   if (claim.volumeName !== undefined && claim.volumeName !== name) {
     return astray(`claim ${claim.key} was bound to volume ${claim.volumeName} instead of ${name}`);
   }
-  if (!reaches(node, volume)) return astray(unreachable(volume, node));
+  if (!reaches(state, node, volume)) return astray(unreachable(volume, node));
   if (isOurs && claim.volumeName === name && claim.bindCompleted) return bound;
   if (volume.deleting) return astray(`volume ${name} is being deleted`);
   return pending(`claim ${claim.key} is not bound to volume ${name} yet`);
@@ -114,7 +116,7 @@ function ofProvision(state: ClusterState, node: Node, claim: Claim, commitment: 
 function ofProvisioned(state: ClusterState, node: Node, claim: Claim, name: VolumeName): Standing {
   const volume = state.get("volume", name);
   if (!volume) return pending(`volume ${name} of claim ${claim.key} has not reached the cache yet`);
-  if (!reaches(node, volume)) {
+  if (!reaches(state, node, volume)) {
     return astray(
       `claim ${claim.key} was bound to volume ${name}, which node ${node.name} cannot reach (node affinity)`,
     );
@@ -138,8 +140,9 @@ function isShown(version: string, commitment: Commitment): boolean {
   return commitment.version !== undefined && isAtLeast(version, commitment.version);
 }
 
-function reaches(node: Node, { affinity }: Volume): boolean {
-  return affinity === undefined || matchesNode(affinity, node.labels, node.name);
+/** By the affinity that counts on the node: that of a bound in-tree volume is its CSI driver's there (scenario 130). */
+function reaches(state: ClusterState, node: Node, volume: Volume): boolean {
+  return matchesNode(affinityOn(state, node, volume), node.labels, node.name);
 }
 
 function unreachable({ name }: Volume, node: Node): string {

@@ -5,7 +5,7 @@
 import { describe, expect } from "vitest";
 import { type Bind, type Body, World } from "../binding/world.ts";
 import { audit } from "../support/auditor.ts";
-import { later, scenario } from "./support.ts";
+import { scenario } from "./support.ts";
 
 interface Begun {
   readonly world: World;
@@ -290,7 +290,6 @@ describe("VB 8.11: one look at the bindings", () => {
     await world.runtime.settle();
     await expectBound(begun);
   });
-  later(130, "wait", "a migrated volume in the same zone, in another, of a plugin that does not migrate");
 });
 
 describe("VB 8.12: bind end to end, 10 s at most, a change after 5 s", () => {

@@ -1,7 +1,9 @@
 /** VB §8.5 and §3.5: in-tree volumes on nodes where a CSI driver has taken over. @see csi-translation-lib, in_tree_volume.go */
 import { describe, expect, test } from "vitest";
+import { commitmentOf } from "../../src/binding/commitment.ts";
+import { standingOf } from "../../src/binding/standing.ts";
 import { explainPod } from "../../src/scheduling/explain.ts";
-import { makeMigratedNode, makeNode, makePV, makePVC, type Raw, type VolumeFacts } from "../support/make.ts";
+import { makeClass, makeMigratedNode, makeNode, makePV, makePVC, type Raw, type VolumeFacts } from "../support/make.ts";
 import { World } from "../support/world.ts";
 import { ask, type NodeAnswer, scenario, texts } from "./support.ts";
 
@@ -125,3 +127,30 @@ describe("VB 3.5: the rules of the translation", () => {
     });
   });
 });
+
+scenario(
+  130,
+  "wait",
+  "a migrated volume in the same zone is awaited, in another it is astray, not migrated it has no affinity",
+  () => {
+    const standing = (node: Raw, plugin: string): string => {
+      const world = new World().add(node, makeMigratedNode("n1", plugin));
+      const source = { gcePersistentDisk: { pdName: "disk" } };
+      world.add(
+        makePVC("x", { class: "csi", selectedNode: "n1" }),
+        makeClass("csi", { provisioner: "pd.csi.storage.gke.io" }),
+      );
+      const plan = world.plan(world.pod("p", "x"), "n1");
+      const [planned] = plan.claims;
+      if (planned?.kind !== "provision") throw new Error("the claim is to be provisioned");
+      const commitment = commitmentOf(planned, { claim: planned.claim, node: plan.node, isInherited: false });
+      // The volume is there, the claim names it, and the PV controller has not finished.
+      world.add(makePV("v", { claim: "x", claimUid: "ux", source, class: "csi", labels: { [betaZone]: "us-east-1" } }));
+      world.add(makePVC("x", { class: "csi", selectedNode: "n1", volume: "v", halfBound: true }));
+      return standingOf(world.state, plan.node, [commitment]).kind;
+    };
+    expect(standing(makeNode("n1", { [gceZone]: "us-east-1" }), gce)).toBe("pending");
+    expect(standing(makeNode("n1", { [gceZone]: "us-east-2" }), gce)).toBe("astray");
+    expect(standing(makeNode("n1", { [gceZone]: "us-east-2" }), "kubernetes.io/aws-ebs")).toBe("pending");
+  },
+);
