@@ -6,17 +6,8 @@ import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { type Berth, startBerth } from "../../src/server/berth.ts";
 import { type VirtualRuntime, virtualRuntime } from "./clock.ts";
 import type { Raw } from "./make.ts";
+import { listPathOf, objectPathOf } from "./paths.ts";
 import type { Stage } from "./scenario.ts";
-
-const paths: Record<string, { root: string; plural: string; namespaced: boolean }> = {
-  Pod: { root: "/api/v1", plural: "pods", namespaced: true },
-  PersistentVolumeClaim: { root: "/api/v1", plural: "persistentvolumeclaims", namespaced: true },
-  PersistentVolume: { root: "/api/v1", plural: "persistentvolumes", namespaced: false },
-  Node: { root: "/api/v1", plural: "nodes", namespaced: false },
-  Event: { root: "/api/v1", plural: "events", namespaced: true },
-  StorageClass: { root: "/apis/storage.k8s.io/v1", plural: "storageclasses", namespaced: false },
-  StatefulSet: { root: "/apis/apps/v1", plural: "statefulsets", namespaced: true },
-};
 
 export interface SandboxStage extends Stage {
   readonly sandbox: Sandbox;
@@ -78,13 +69,10 @@ export async function sandboxStage(options: Partial<SandboxOptions> = {}): Promi
     runtime,
     ask: call,
     apply: (object) => sandbox.apply([object]),
-    delete: async (kind, namespace, name) => void (await api("DELETE", pathOf(kind, namespace, name))),
+    delete: async (kind, namespace, name) => void (await api("DELETE", objectPathOf(kind, namespace, name))),
     patch: async (kind, namespace, name, merge) =>
-      void (await api("PATCH", pathOf(kind, namespace, name), merge, "application/merge-patch+json")),
-    list: async (kind) => {
-      const { root, plural } = known(kind);
-      return ((await api("GET", `${root}/${plural}`)) as { items: Raw[] }).items;
-    },
+      void (await api("PATCH", objectPathOf(kind, namespace, name), merge, "application/merge-patch+json")),
+    list: async (kind) => ((await api("GET", listPathOf(kind))) as { items: Raw[] }).items,
     pass: (ms) => runtime.advance(ms),
     stop: async () => {
       const stopped = berth.stop();
@@ -93,15 +81,4 @@ export async function sandboxStage(options: Partial<SandboxOptions> = {}): Promi
       sandbox.stop();
     },
   };
-}
-
-function pathOf(kind: string, namespace: string | undefined, name: string): string {
-  const { root, plural, namespaced } = known(kind);
-  return namespaced ? `${root}/namespaces/${namespace ?? "default"}/${plural}/${name}` : `${root}/${plural}/${name}`;
-}
-
-function known(kind: string): { root: string; plural: string; namespaced: boolean } {
-  const found = paths[kind];
-  if (!found) throw new Error(`scenarios know no kind ${kind}`);
-  return found;
 }
