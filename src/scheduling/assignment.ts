@@ -8,6 +8,8 @@
  * Comparisons only, no sums: sizes beyond 2^53 need no special care. Cost: claims² × candidates.
  */
 
+const none = -1;
+
 /**
  * @param candidates   per claim, the volumes it may take, as ranks in one common order of preference, ascending
  * @param claimOrder   claim indices, the most important first
@@ -20,47 +22,71 @@ export function assign(
   claimOrder: readonly number[],
   volumeCount: number,
 ): number[] {
-  const served = servedClaims(candidates, claimOrder, volumeCount);
+  const byImportance = new Matching(candidates, volumeCount);
+  const served = candidates.map(() => false);
+  for (const claim of claimOrder) served[claim] = byImportance.add(claim);
   const chosen = cheapestVolumes(candidates, served, volumeCount);
-  return tidy(candidates, chosen, volumeCount);
-}
-
-/** The best set of claims that can be served at once. */
-function servedClaims(
-  candidates: readonly (readonly number[])[],
-  claimOrder: readonly number[],
-  volumeCount: number,
-): readonly boolean[] {
-  const claimOf = new Array<number>(volumeCount).fill(-1);
-  const served = new Array<boolean>(candidates.length).fill(false);
-  for (const claim of claimOrder) {
-    served[claim] = augment(claim, candidates, claimOf, new Uint8Array(volumeCount), undefined);
-  }
-  return served;
+  return dealInNameOrder(candidates, chosen, volumeCount);
 }
 
 /**
- * Gives `claim` a volume, moving other claims along an augmenting path; they stay served.
- *
- * @param only  volumes that may be used at all; undefined means every one
+ * A matching that grows by augmenting paths: what was matched on the left stays matched, though perhaps to another partner.
+ * "Left" are claims and "right" volumes, or the other way round.
  */
-function augment(
-  claim: number,
-  candidates: readonly (readonly number[])[],
-  claimOf: number[],
-  visited: Uint8Array,
-  only: readonly boolean[] | undefined,
-): boolean {
-  for (const volume of candidates[claim] ?? []) {
-    if (visited[volume] === 1 || (only && !only[volume])) continue;
-    visited[volume] = 1;
-    const holder = claimOf[volume] ?? -1;
-    if (holder === -1 || augment(holder, candidates, claimOf, visited, only)) {
-      claimOf[volume] = claim;
-      return true;
-    }
+class Matching {
+  /** Per right vertex its partner, or -1. */
+  readonly partner: number[];
+  readonly #wishes: readonly (readonly number[])[];
+  /** The search in which each right vertex was last visited. */
+  readonly #visited: number[];
+  #search = 0;
+
+  constructor(wishes: readonly (readonly number[])[], rightCount: number) {
+    this.#wishes = wishes;
+    this.partner = new Array<number>(rightCount).fill(none);
+    this.#visited = new Array<number>(rightCount).fill(0);
   }
-  return false;
+
+  /** Gives `left` a partner, moving others along a path; false, with nothing changed, where that cannot be. */
+  add(left: number): boolean {
+    this.#search++;
+    return this.#augment(left);
+  }
+
+  /** Gives `left` this partner, and whoever had it another one; false, with nothing changed, where that cannot be. */
+  exchange(left: number, from: number, to: number): boolean {
+    const displaced = this.partner[to] ?? none;
+    this.#search++;
+    this.#visited[to] = this.#search;
+    this.partner[from] = none;
+    this.partner[to] = left;
+    if (displaced === none || this.#augment(displaced)) return true;
+    this.partner[from] = left;
+    this.partner[to] = displaced;
+    return false;
+  }
+
+  /** No search passes through this right vertex any more. */
+  fix(right: number): void {
+    this.#visited[right] = Number.POSITIVE_INFINITY;
+  }
+
+  isFixed(right: number): boolean {
+    return this.#visited[right] === Number.POSITIVE_INFINITY;
+  }
+
+  #augment(left: number): boolean {
+    for (const right of this.#wishes[left] ?? []) {
+      if ((this.#visited[right] ?? 0) >= this.#search) continue;
+      this.#visited[right] = this.#search;
+      const holder = this.partner[right] ?? none;
+      if (holder === none || this.#augment(holder)) {
+        this.partner[right] = left;
+        return true;
+      }
+    }
+    return false;
+  }
 }
 
 /** The served claims matched to the cheapest set of volumes: per claim its volume, -1 for a claim that is not served. */
@@ -73,53 +99,32 @@ function cheapestVolumes(
   for (const [claim, volumes] of candidates.entries()) {
     if (served[claim]) for (const volume of volumes) takers[volume]?.push(claim);
   }
-  const volumeOf = new Array<number>(candidates.length).fill(-1);
-  for (let volume = 0; volume < volumeCount; volume++) {
-    augment(volume, takers, volumeOf, new Uint8Array(candidates.length), undefined);
-  }
-  return volumeOf;
+  const byPrice = new Matching(takers, candidates.length);
+  for (let volume = 0; volume < volumeCount; volume++) byPrice.add(volume);
+  return byPrice.partner;
 }
 
 /** The same volumes dealt anew: in name order, each claim the first that leaves all later claims served. */
-function tidy(candidates: readonly (readonly number[])[], volumeOf: number[], volumeCount: number): number[] {
-  const usable = new Array<boolean>(volumeCount).fill(false);
-  const claimOf = new Array<number>(volumeCount).fill(-1);
-  for (const [claim, volume] of volumeOf.entries()) {
-    if (volume === -1) continue;
-    usable[volume] = true;
-    claimOf[volume] = claim;
-  }
-  for (const [claim, current] of volumeOf.entries()) {
-    if (current === -1) continue;
-    const mine = claimOf.indexOf(claim);
-    for (const wish of candidates[claim] ?? []) {
-      if (!usable[wish]) continue;
-      if (wish === mine || exchange(claim, mine, wish, candidates, claimOf, usable)) break;
-    }
-    // Fixed: no later claim may move it.
-    usable[claimOf.indexOf(claim)] = false;
-  }
-  const result = new Array<number>(candidates.length).fill(-1);
-  for (const [volume, claim] of claimOf.entries()) if (claim !== -1) result[claim] = volume;
-  return result;
-}
-
-/** Moves `claim` from one volume to another if whoever has that one can be served without them. */
-function exchange(
-  claim: number,
-  from: number,
-  to: number,
+function dealInNameOrder(
   candidates: readonly (readonly number[])[],
-  claimOf: number[],
-  usable: readonly boolean[],
-): boolean {
-  const displaced = claimOf[to] ?? -1;
-  const visited = new Uint8Array(claimOf.length);
-  visited[to] = 1;
-  claimOf[from] = -1;
-  claimOf[to] = claim;
-  if (displaced === -1 || augment(displaced, candidates, claimOf, visited, usable)) return true;
-  claimOf[from] = claim;
-  claimOf[to] = displaced;
-  return false;
+  volumeOf: number[],
+  volumeCount: number,
+): number[] {
+  const dealt = new Matching(candidates, volumeCount);
+  for (let volume = 0; volume < volumeCount; volume++) {
+    const claim = volumeOf.indexOf(volume);
+    if (claim === none) dealt.fix(volume);
+    else dealt.partner[volume] = claim;
+  }
+  const result = volumeOf.slice();
+  for (const [claim, current] of volumeOf.entries()) {
+    if (current === none) continue;
+    const mine = dealt.partner.indexOf(claim);
+    const wishes = (candidates[claim] ?? []).filter((volume) => !dealt.isFixed(volume));
+    const granted = wishes.find((wish) => wish === mine || dealt.exchange(claim, mine, wish)) ?? mine;
+    // No later claim may move it.
+    dealt.fix(granted);
+    result[claim] = granted;
+  }
+  return result;
 }

@@ -23,6 +23,9 @@ export interface Choice extends Way {
   readonly blocked: NodeReason | undefined;
 }
 
+/** Assignments found before, by the pattern of who may take what: nodes of one kind repeat it, so it is searched once a call. */
+export type Patterns = Map<string, readonly number[]>;
+
 /**
  * Exact assignment; claims that cannot be provisioned first, then large ones.
  *
@@ -33,14 +36,19 @@ export function matchChoices(
   { volumes }: ClusterState,
   choices: readonly Choice[],
   bySize: readonly number[],
+  patterns: Patterns,
 ): VolumeId[] {
-  const ranked = [...new Set(choices.flatMap(({ candidates }) => candidates))].sort((a, b) => volumes.compare(a, b));
-  const rankOf = new Map(ranked.map((id, rank) => [id, rank]));
-  const candidates = choices.map((choice) => choice.candidates.map((id) => rankOf.get(id) ?? 0));
+  const ranked: VolumeId[] = [];
+  for (const { candidates } of choices) for (const id of candidates) if (!ranked.includes(id)) ranked.push(id);
+  ranked.sort((a, b) => volumes.compare(a, b));
+  const candidates = choices.map((choice) => choice.candidates.map((id) => ranked.indexOf(id)));
   const mustBeStatic = (index: number): boolean =>
     choices[index]?.forced === "volume" || choices[index]?.blocked !== undefined;
   const order = [...bySize.filter((index) => mustBeStatic(index)), ...bySize.filter((index) => !mustBeStatic(index))];
-  return assign(candidates, order, ranked.length).map((rank) => ranked[rank] ?? provisioned);
+  const pattern = `${order.join()} ${candidates.join(" ")}`;
+  const ranks = patterns.get(pattern) ?? assign(candidates, order, ranked.length);
+  patterns.set(pattern, ranks);
+  return ranks.map((rank) => ranked[rank] ?? provisioned);
 }
 
 /** The node whose claims could not all be served. */
@@ -50,10 +58,14 @@ export interface Unserved {
   readonly candidates: Candidates;
   readonly choices: readonly Choice[];
   readonly bySize: readonly number[];
+  readonly patterns: Patterns;
 }
 
 /** Why the claim at `index` got nothing: tells a disk that is missing from one that a sibling claim or another Pod has. */
-export function whyUnserved({ state, entry, candidates, choices, bySize }: Unserved, index: number): NodeReason {
+export function whyUnserved(
+  { state, entry, candidates, choices, bySize, patterns }: Unserved,
+  index: number,
+): NodeReason {
   const choice = choices[index];
   const reason = choice?.blocked ?? "noMatchingVolume";
   if (!choice || (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable")) return reason;
@@ -67,7 +79,7 @@ export function whyUnserved({ state, entry, candidates, choices, bySize }: Unser
     ...other,
     candidates: [...other.candidates, ...assumedFor(other)].sort((a, b) => state.volumes.compare(a, b)),
   }));
-  const volumes = matchChoices(state, wider, bySize);
+  const volumes = matchChoices(state, wider, bySize, patterns);
   const serves = volumes.every((volume, position) => volume !== provisioned || !wider[position]?.blocked);
   return serves ? "volumeAssumed" : "notEnoughVolumes";
 }

@@ -6,7 +6,7 @@
  */
 import { dealAlike } from "./alike.ts";
 import { Candidates } from "./candidates.ts";
-import { type Choice, matchChoices, provisioned, type Way, whyUnserved } from "./choices.ts";
+import { type Choice, matchChoices, type Patterns, provisioned, type Way, whyUnserved } from "./choices.ts";
 import type { SortedClaims } from "./claims.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
@@ -45,6 +45,7 @@ export class Planner {
   readonly bound: readonly BoundClaim[];
   readonly #own: ReadonlySet<ClaimUid>;
   readonly #bySize: readonly number[];
+  readonly #patterns: Patterns = new Map();
   readonly #candidates: Candidates;
   /** Some claim's place is decided already: reserved, assumed or being provisioned. */
   readonly #anySettled: boolean;
@@ -86,7 +87,7 @@ export class Planner {
       ),
       (open) => this.rooms(entry, open),
     );
-    const volumes = matchChoices(this.#state, choices, this.#bySize);
+    const volumes = matchChoices(this.#state, choices, this.#bySize, this.#patterns);
     return choices.map(({ open, blocked }, index): Diagnosis => {
       const reason = settled[index];
       const volume = volumes[index] ?? provisioned;
@@ -200,7 +201,7 @@ export class Planner {
       return found;
     };
     const choices = this.#judge(entry, ways, roomsFor);
-    const volumes = matchChoices(this.#state, choices, this.#bySize);
+    const volumes = matchChoices(this.#state, choices, this.#bySize, this.#patterns);
     for (const index of this.#bySize.toReversed()) {
       const choice = choices[index];
       if (choice?.blocked === undefined || volumes[index] !== provisioned) continue;
@@ -219,8 +220,8 @@ export class Planner {
   }
 
   #whyUnserved(entry: NodeEntry, choices: readonly Choice[], index: number): NodeReason {
-    const [state, candidates, bySize] = [this.#state, this.#candidates, this.#bySize];
-    return whyUnserved({ state, entry, candidates, choices, bySize }, index);
+    const [state, candidates, bySize, patterns] = [this.#state, this.#candidates, this.#bySize, this.#patterns];
+    return whyUnserved({ state, entry, candidates, choices, bySize, patterns }, index);
   }
 
   #provision(choices: readonly Choice[], volumes: readonly VolumeId[], roomsFor: (open: Open) => Room[]): Outcome {
