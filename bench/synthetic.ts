@@ -21,6 +21,8 @@ export interface Shape {
   readonly nodes: number;
   readonly volumesPerNode: number;
   readonly claims: number;
+  /** All claims ask for the same size, and so for the same volume. */
+  readonly equal?: boolean;
 }
 
 const versioned = (uid: string): { uid: string; resourceVersion: string; deleting: boolean } => ({
@@ -30,7 +32,7 @@ const versioned = (uid: string): { uid: string; resourceVersion: string; deletin
 });
 
 /** Local disks of growing size on every node, all free; one Pod whose claims ask for 1, 2, 3 … Gi of the one class. */
-export function syntheticCluster({ nodes, volumesPerNode, claims }: Shape): {
+export function syntheticCluster({ nodes, volumesPerNode, claims, equal = false }: Shape): {
   state: ClusterState;
   pod: Pod;
   names: Node["name"][];
@@ -46,7 +48,7 @@ export function syntheticCluster({ nodes, volumesPerNode, claims }: Shape): {
       state.set("volume", volume.name, volume);
     }
   }
-  const mounted = Array.from({ length: claims }, (_, index) => claimOf(index, local));
+  const mounted = Array.from({ length: claims }, (_, index) => claimOf(index, equal ? 1 : 1 + index, local));
   for (const claim of mounted) state.set("claim", claim.key, claim);
   const pod: Pod = {
     ...versioned("pod"),
@@ -96,13 +98,13 @@ function volumeOf(node: Node["name"], disk: number, local: ClassName): Volume {
   };
 }
 
-function claimOf(index: number, local: ClassName): Claim {
+function claimOf(index: number, gib: number, local: ClassName): Claim {
   return {
     ...versioned(`claim-${index}`),
     uid: claimUid(`claim-${index}`),
     key: claimKey("d", `claim-${index}`),
     class: local,
-    request: (gibibyte * BigInt(1 + index)) as Bytes,
+    request: (gibibyte * BigInt(gib)) as Bytes,
     mode: "Filesystem",
     accessModes: 1,
     bindCompleted: false,
