@@ -1,6 +1,7 @@
 /** Nodes and Pods, reduced to what decisions use. */
 import { claimKey, nodeName, podKey, podUid } from "../scheduling/names.ts";
 import type { Node, Pod, PodClaim, Taint } from "../scheduling/objects.ts";
+import { labelSelector, requirement } from "../scheduling/selectors.ts";
 import {
   amount,
   child,
@@ -78,7 +79,17 @@ export function readPod(raw: Fields): Pod {
     schedulerName: text(spec, "schedulerName", "spec.schedulerName") ?? "default-scheduler",
     finished: phase === "Succeeded" || phase === "Failed",
     gated: list(spec, "schedulingGates", "spec.schedulingGates").length > 0,
+    ...readSelects(spec),
   };
+}
+
+/** Nothing here is worth refusing a Pod for: no decision reads it. */
+function readSelects(spec: Fields): Pick<Pod, "nodeSelector"> {
+  const wanted = Object.entries(child(spec, "nodeSelector", "spec.nodeSelector")).flatMap(([key, value]) => {
+    const read = typeof value === "string" ? requirement(key, "In", [value]) : undefined;
+    return read ? [read] : [];
+  });
+  return wanted.length === 0 ? {} : { nodeSelector: labelSelector(wanted) };
 }
 
 /** @see component-helpers storage/ephemeral/ephemeral.go, VolumeClaimName: "<pod>-<volume>" */

@@ -3,6 +3,7 @@
  * decision, but it asks the same planner, so that it always agrees with what filter says of the same state.
  */
 import { decide, filterNodes } from "./filter.ts";
+import { affinityText } from "./hints.ts";
 import { whyNot } from "./matching.ts";
 import { affinityOn, type BoundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
@@ -11,10 +12,9 @@ import type { Open } from "./open-claim.ts";
 import type { ClaimExplanation, Explanation, NodeExplanation, NodeVerdicts, Plan, PlannedClaim } from "./plan.ts";
 import type { Diagnosis, Planner } from "./planner.ts";
 import { limitOf, totalOf } from "./pools.ts";
-import { addBytes, formatBytes, zero } from "./quantity.ts";
+import { addBytes, type Bytes, formatBytes, subtractBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import { scoreNodes } from "./score.ts";
-import type { NodeSelector } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
 import { type Stuck, suggestForNodes, suggestForPod } from "./suggest.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
@@ -70,8 +70,8 @@ function explainNodes(state: ClusterState, pod: Pod, verdicts: NodeVerdicts): Ex
       const entry = state.topologies.nodes.get(node);
       const refused = { node, fits: false, contended: false, score: 0, reason: verdict.text, resolvable: false };
       if (!entry) return refused;
-      const { claims, troubles } = doctor.examine(entry, verdict.refusals[0]?.reason);
-      stuck.push({ node, troubles });
+      const { claims, ...found } = doctor.examine(entry, verdict.refusals[0]?.reason);
+      stuck.push({ node, ...found });
       return { ...refused, claims };
     });
     return { nodes, stuck };
@@ -121,19 +121,17 @@ class Doctor {
     }
   }
 
-  examine(
-    entry: NodeEntry,
-    reason: NodeReason | undefined,
-  ): { claims: ClaimExplanation[]; troubles: Stuck["troubles"] } {
+  examine(entry: NodeEntry, reason: NodeReason | undefined): { claims: ClaimExplanation[] } & Omit<Stuck, "node"> {
     const claims: ClaimExplanation[] = [];
     const troubles: Stuck["troubles"][number][] = [];
+    const pinnedBy: Claim[] = [];
     for (const bound of this.#planner.bound) {
       const { claim, topology } = bound;
       const explained = this.#examineBound(entry, bound);
       claims.push(explained);
       if ("refused" in explained) {
         troubles.push({ claim, reason: topology ? "volumeNodeConflict" : "boundVolumeMissing" });
-      }
+      } else if (topology !== this.#state.topologies.everywhere) pinnedBy.push(claim);
     }
     const diagnoses = this.#planner.diagnose(entry);
     const takenBy = new Map(
@@ -145,11 +143,15 @@ class Doctor {
       const isShort = reason === "notEnoughSpace" || reason === "capacityAssumed";
       const together = alone && isShort && diagnosis.volume === undefined ? reason : undefined;
       const trouble = diagnosis.reason ?? together;
-      if (trouble) troubles.push({ claim: diagnosis.open.claim, reason: trouble });
+      if (trouble) {
+        const isFull = trouble === "notEnoughSpace" || trouble === "claimTooLarge";
+        const short = isFull ? this.#shortfall(entry, diagnosis.open) : undefined;
+        troubles.push({ claim: diagnosis.open.claim, reason: trouble, ...(short !== undefined && { short }) });
+      }
       claims.push(this.#examineOpen(entry, diagnosis, trouble, takenBy));
     }
     claims.sort((a, b) => compareText(a.claim, b.claim));
-    return { claims, troubles };
+    return { claims, troubles, pinnedBy };
   }
 
   #examineBound(entry: NodeEntry, bound: BoundClaim): ClaimExplanation {
@@ -212,6 +214,24 @@ class Doctor {
     return why === undefined ? [] : [{ volume: "(new)", why }];
   }
 
+  /** What the Pod's claims of this class ask, all together. */
+  #asked({ class: { name } }: Open): Bytes {
+    return this.#planner.open
+      .filter((other) => other.class.name === name)
+      .map(({ bytes }) => bytes)
+      .reduce(addBytes, zero);
+  }
+
+  /** What would have to be freed; undefined where no room takes so large a volume. */
+  #shortfall(entry: NodeEntry, open: Open): Bytes | undefined {
+    const asked = this.#asked(open);
+    const largeEnough = this.#planner
+      .rooms(entry, open)
+      .filter(({ pool: { newest } }) => (newest?.maximumVolumeSize ?? open.bytes) >= open.bytes);
+    const missing = largeEnough.map(({ free }) => subtractBytes(asked, free));
+    return missing.filter((bytes) => bytes > 0n).sort((a, b) => (a < b ? -1 : 1))[0];
+  }
+
   #provisioningText(entry: NodeEntry, open: Open, trouble: NodeReason): string | undefined {
     const { name, provisioner } = open.class;
     if (trouble === "selectedOtherNode") {
@@ -231,25 +251,12 @@ class Doctor {
       const anywhere = [...this.#state.pools.all()].some((pool) => pool.class === name && pool.newest);
       return `no capacity published for class ${name} ${anywhere ? "on this node" : "anywhere"}`;
     }
-    const asked = this.#planner.open.filter(({ class: other }) => other.name === name).map(({ bytes }) => bytes);
-    const together =
-      asked.length > 1 ? ` (${formatBytes(asked.reduce(addBytes, zero))} with the Pod's other claims)` : "";
+    const asked = this.#planner.open.filter(({ class: other }) => other.name === name);
+    const together = asked.length > 1 ? ` (${formatBytes(this.#asked(open))} with the Pod's other claims)` : "";
     const pools = rooms.map(({ pool, free }) => {
       const shown = free < 0n ? zero : free;
       return `${formatBytes(shown)} free of ${formatBytes(totalOf(pool))}, largest volume ${formatBytes(limitOf(pool))}`;
     });
     return `needs ${formatBytes(open.bytes)}${together}: ${pools.join("; ")}`;
   }
-}
-
-function affinityText(affinity: NodeSelector | undefined): string {
-  const terms = affinity?.terms ?? [];
-  if (terms.length === 0) return "it has no terms";
-  return terms
-    .map(({ labels, fields }) =>
-      [...labels, ...fields]
-        .map(({ key, operator, values }) => `${key} ${operator} [${[...values].join(", ")}]`)
-        .join(" and "),
-    )
-    .join(" or ");
 }

@@ -157,6 +157,8 @@ export interface Pod extends Versioned {
   /** status.phase is Succeeded or Failed. */
   readonly finished: boolean;
   readonly gated: boolean;
+  /** spec.nodeSelector; absent when empty. kube-scheduler's matter: for explanations only. */
+  readonly nodeSelector?: LabelSelector;
 }
 
 /** The kinds that Berth watches, by the name that logs, metrics and `debug/state` use. */

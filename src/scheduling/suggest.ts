@@ -1,4 +1,5 @@
 /** The smallest change that would let a Pod be placed, in one sentence. */
+import { boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
 import { accessModeBits, type Claim } from "./objects.ts";
 import { addBytes, type Bytes, formatBytes, zero } from "./quantity.ts";
@@ -8,7 +9,16 @@ import type { ClusterState } from "./state.ts";
 /** A node that refuses, and what stands in the way of each claim. */
 export interface Stuck {
   readonly node: NodeName;
-  readonly troubles: readonly { readonly claim: Claim; readonly reason: NodeReason }[];
+  readonly troubles: readonly Trouble[];
+  /** Bound claims whose volumes reach this node and not every other. */
+  readonly pinnedBy: readonly Claim[];
+}
+
+interface Trouble {
+  readonly claim: Claim;
+  readonly reason: NodeReason;
+  /** How much the fullest room that would do lacks for the claims of the Pod. */
+  readonly short?: Bytes;
 }
 
 /** The node with the fewest claims in trouble, then the fewest bytes, then by name; and what to do there. */
@@ -24,8 +34,17 @@ export function suggestForNodes(state: ClusterState, stuck: readonly Stuck[]): s
         compareText(a.node.node, b.node.node),
     );
   if (!best) return undefined;
-  const { node, troubles } = best.node;
-  return troubles.map(({ claim, reason }) => remedy(state, node, claim, reason)).join("; ");
+  const { node, troubles, pinnedBy } = best.node;
+  const remedies = troubles.map((trouble) => remedy(state, node, trouble));
+  return [...remedies, ...waysOut(best.node, pinnedBy)].join("; ");
+}
+
+/** No other node will do, and this one is full: a dead end that nothing but people can end. */
+function waysOut({ node, troubles }: Stuck, pinnedBy: readonly Claim[]): string[] {
+  const isFull = troubles.some(({ reason }) => reason === "notEnoughSpace" || reason === "claimTooLarge");
+  if (!isFull || pinnedBy.length === 0) return [];
+  const keys = pinnedBy.map(({ key }) => key).join(" and ");
+  return [`no other node will do while claim ${keys} pins the Pod to ${node}: or delete it, if its data may go`];
 }
 
 /** Nothing that is done on this node helps: a bound volume, or a promise, is elsewhere. */
@@ -37,7 +56,7 @@ function bytesOf({ troubles }: Stuck): Bytes {
   return troubles.reduce((sum, { claim }) => addBytes(sum, claim.request ?? zero), zero);
 }
 
-function remedy(state: ClusterState, node: NodeName, claim: Claim, reason: NodeReason): string {
+function remedy(state: ClusterState, node: NodeName, { claim, reason, short }: Trouble): string {
   const size = formatBytes(claim.request ?? zero);
   switch (reason) {
     case "noMatchingVolume":
@@ -50,7 +69,7 @@ function remedy(state: ClusterState, node: NodeName, claim: Claim, reason: NodeR
       return `Wait: what claim ${claim.key} needs on node ${node} is promised to another Pod right now`;
     case "claimTooLarge":
     case "notEnoughSpace":
-      return `Free space for ${size} of class ${claim.class} on node ${node} for claim ${claim.key}`;
+      return `Free space for ${size} of class ${claim.class} on node ${node} for claim ${claim.key}${short === undefined ? "" : `: ${formatBytes(short)} are missing`}`;
     case "noCapacityPublished":
       return `Check the provisioner of class ${claim.class}: it publishes no capacity for node ${node}`;
     case "topologyNotAllowed":
@@ -60,7 +79,9 @@ function remedy(state: ClusterState, node: NodeName, claim: Claim, reason: NodeR
     case "provisioningBackoff":
       return `Wait: the provisioner refused claim ${claim.key} on node ${node} a short time ago`;
     case "volumeNodeConflict":
-      return `Claim ${claim.key} is bound to volume ${claim.volumeName}, which node ${node} cannot reach: offer the node that can`;
+      return isReachable(state, claim)
+        ? `Claim ${claim.key} is bound to volume ${claim.volumeName}, which node ${node} cannot reach: offer the node that can`
+        : `Claim ${claim.key} is bound to volume ${claim.volumeName}, which no node can reach: bring back a node that its node affinity matches, or delete the claim if its data may go`;
     case "boundVolumeMissing":
       return `Claim ${claim.key} is bound to volume ${claim.volumeName}, which does not exist: restore it, or delete the claim`;
     case "selectedOtherNode": {
@@ -72,6 +93,12 @@ function remedy(state: ClusterState, node: NodeName, claim: Claim, reason: NodeR
     case "nodeUnknown":
       return `Node ${node} does not exist`;
   }
+}
+
+function isReachable(state: ClusterState, claim: Claim): boolean {
+  const bound = boundClaim(state, claim, []);
+  for (const entry of state.topologies.nodes.values()) if (reachesBound(state, entry, bound)) return true;
+  return false;
 }
 
 function modesOf({ accessModes }: Claim): string {

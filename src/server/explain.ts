@@ -1,6 +1,7 @@
 /** `GET /debug/explain/{namespace}/{pod}`: why the Pod is where it is, or nowhere. Changes nothing. */
 import type { HttpReply } from "../runtime/runtime.ts";
 import { explainPod } from "../scheduling/explain.ts";
+import { hintsFor } from "../scheduling/hints.ts";
 import { type NodeName, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { Explanation } from "../scheduling/plan.ts";
@@ -54,7 +55,7 @@ function reportOn(parts: Parts, pod: Pod): PodReport {
   return {
     ...explanation,
     at: isoTime(runtime.wallTime()),
-    notes: notesOn(parts, pod),
+    notes: [...notesOn(parts, pod), ...hintsFor(cluster.state, pod, !explanation.schedulable)],
     ...(asked && {
       asked: {
         tries: asked.tries,

@@ -3,6 +3,7 @@ import type { Exchange } from "../runtime/runtime.ts";
 import { bindVerb } from "./bind.ts";
 import { Calls } from "./calls.ts";
 import { explainRoute } from "./explain.ts";
+import { claimRoute } from "./explain-claim.ts";
 import { filterVerb } from "./filter.ts";
 import { healthRoutes, metricsRoute } from "./health.ts";
 import type { Parts } from "./parts.ts";
@@ -32,6 +33,7 @@ export function createServer(parts: Parts): Server {
   const pages: readonly Route[] = [
     metricsRoute(parts),
     { method: "GET", path: "/debug/explain/{namespace}/{pod}", handle: explainRoute(parts) },
+    { method: "GET", path: "/debug/claim/{namespace}/{claim}", handle: claimRoute(parts) },
     { method: "GET", path: "/debug/state", handle: stateRoute(parts) },
     { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
   ];

@@ -1,0 +1,208 @@
+/**
+ * What is true of a Pod's claims whatever node one looks at, in sentences: what pins the Pod, what the cluster lacks, what
+ * somebody probably meant. For explanations; decides nothing.
+ */
+import { sortClaims } from "./claims.ts";
+import { whyNot } from "./matching.ts";
+import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
+import { type ClassName, compareText, type NodeName } from "./names.ts";
+import { accessModeBits, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
+import { isProvisioned } from "./provisioning.ts";
+import { matchesLabels, type NodeSelector, type Requirement } from "./selectors.ts";
+import type { ClusterState } from "./state.ts";
+import type { NodeEntry } from "./topology.ts";
+
+/** Names listed of a group; the count says the rest. */
+const namesMax = 3;
+
+const zoneLabels = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
+
+/** @param isStuck  no node fits: what the claims miss is worth saying */
+export function hintsFor(state: ClusterState, pod: Pod, isStuck: boolean): string[] {
+  const sorted = sortClaims(state, pod);
+  if (sorted.kind !== "sorted") return [];
+  const bound = sorted.bound.map((claim) => boundClaim(state, claim, []));
+  const open = sorted.delayed.map(({ claim }) => claim);
+  return [
+    ...pinHints(state, pod, bound),
+    ...bound.flatMap((one) => zoneHints(state, one)),
+    ...sorted.bound.flatMap((claim) => soleUserHints(state, pod, claim)),
+    ...(pod.nodeName === undefined ? [] : open.flatMap((claim) => unscheduledHints(claim))),
+    ...open.flatMap((claim) => openHints(state, claim, isStuck)),
+    ...(isStuck ? capacityHints(state, open) : []),
+  ];
+}
+
+/** Where the bound volumes let the Pod be. Nothing where they leave it many nodes. */
+function pinHints(state: ClusterState, pod: Pod, bound: readonly BoundClaim[]): string[] {
+  const hints: string[] = [];
+  const reaches: { readonly claim: Claim; readonly nodes: ReadonlySet<NodeName> }[] = [];
+  for (const one of bound) {
+    const volume = one.claim.volumeName === undefined ? undefined : state.volumes.get(one.claim.volumeName);
+    if (!volume) continue;
+    const nodes = nodesWhere(state, (entry) => reachesBound(state, entry, one));
+    if (nodes.size === 0) hints.push(unreachable(state, one.claim, volume));
+    else if (nodes.size < state.topologies.nodes.size) reaches.push({ claim: one.claim, nodes });
+  }
+  for (const { claim, nodes } of reaches.filter((reach) => reach.nodes.size <= namesMax)) {
+    const states = [...nodes].flatMap((name) => trouble(state.get("node", name)));
+    hints.push([`pinned to ${list(nodes)} by claim ${claim.key}`, ...states].join("; "));
+  }
+  return [...hints, ...disjointHints(state, pod, reaches)];
+}
+
+function disjointHints(
+  state: ClusterState,
+  pod: Pod,
+  reaches: readonly { readonly claim: Claim; readonly nodes: ReadonlySet<NodeName> }[],
+): string[] {
+  const [first, ...rest] = reaches;
+  if (!first) return [];
+  const other = rest.find(({ nodes }) => nodes.isDisjointFrom(first.nodes));
+  if (other) {
+    const places = [first, other].map(({ claim, nodes }) => `${claim.key} on ${list(nodes)}`);
+    return [`no node reaches the volumes of both claims: ${places.join(", ")}`];
+  }
+  const wanted = pod.nodeSelector;
+  if (wanted === undefined) return [];
+  const allowed = nodesWhere(state, ({ node }) => matchesLabels(wanted, node.labels));
+  const apart = reaches.find(({ nodes }) => nodes.isDisjointFrom(allowed));
+  if (!apart) return [];
+  const selects = wanted.requirements.map(requirementText).join(" and ");
+  return [
+    `the Pod's nodeSelector (${selects}) allows ${list(allowed)}, the volume of claim ${apart.claim.key} ${list(apart.nodes)}: no node is in both`,
+  ];
+}
+
+function unreachable(state: ClusterState, { key }: Claim, { name, affinity }: Volume): string {
+  const terms = affinity?.terms ?? [];
+  const keys = new Set(terms.flatMap(({ labels }) => labels.map((requirement) => requirement.key)));
+  const isEmpty = terms.some(({ labels }) => labels.some(({ values }) => values.has("")));
+  const known = [...keys].map((label) => {
+    const values = new Set([...state.topologies.nodes.values()].flatMap(({ node }) => node.labels.get(label) ?? []));
+    return values.size === 0 ? `no node has the label ${label}` : `nodes have ${label} ${list(values)}`;
+  });
+  return [
+    `claim ${key} is bound to volume ${name}, whose node affinity matches no node of the cluster: ${affinityText(affinity)}`,
+    ...(isEmpty ? ["its value is empty"] : []),
+    ...known,
+    "its data is out of reach unless such a node returns",
+  ].join("; ");
+}
+
+function trouble(node: Node | undefined): string[] {
+  if (!node) return [];
+  if (node.unschedulable) return [`${node.name} is cordoned`];
+  if (!node.ready) return [`${node.name} is not ready`];
+  const taint = node.taints.find(({ effect }) => effect !== "PreferNoSchedule");
+  return taint ? [`${node.name} has the taint ${taint.key}:${taint.effect}`] : [];
+}
+
+/** Zones written as labels are kube-scheduler's own matter (docs/limits.md). */
+function zoneHints(state: ClusterState, { claim }: BoundClaim): string[] {
+  const volume = claim.volumeName === undefined ? undefined : state.volumes.get(claim.volumeName);
+  const label = zoneLabels.find((key) => volume?.labels.has(key));
+  if (!volume || label === undefined || volume.affinity) return [];
+  return [
+    `volume ${volume.name} has its zone as a label (${label}=${volume.labels.get(label)}): kube-scheduler's VolumeZone plugin looks at it, Berth does not`,
+  ];
+}
+
+function soleUserHints(state: ClusterState, pod: Pod, { key, accessModes }: Claim): string[] {
+  if ((accessModes & accessModeBits.ReadWriteOncePod) === 0) return [];
+  const others = [...state.keys("pod")].filter((name) => {
+    const other = state.get("pod", name);
+    return other && other.uid !== pod.uid && !other.finished && other.claims.some(({ claim }) => claim === key);
+  });
+  const named = others.length === 0 ? "" : `; Pod ${list(others)} mounts it too`;
+  return [
+    `claim ${key} is ReadWriteOncePod: kube-scheduler's VolumeRestrictions plugin lets one Pod at a time use it${named}`,
+  ];
+}
+
+function unscheduledHints({ key, selectedNode }: Claim): string[] {
+  if (selectedNode !== undefined) return [];
+  return [
+    `the Pod was assigned without Berth and claim ${key} is not bound: nobody will bind it; leave spec.nodeName to the scheduler and use node affinity`,
+  ];
+}
+
+/** What free volumes there are that nearly do. */
+function openHints(state: ClusterState, claim: Claim, isStuck: boolean): string[] {
+  const all = Array.from(state.volumes.names(), (name) => state.volumes.get(name)).filter((volume) => !!volume);
+  const hints: string[] = [];
+  const ofClass = all.filter((volume) => volume.class === claim.class);
+  const storageClass = state.get("class", claim.class);
+  if (isStuck && ofClass.length === 0 && storageClass && !isProvisioned(state, storageClass)) {
+    hints.push(`no volume of class ${claim.class} exists on any node, whatever its size`);
+  }
+  const { selector, ...anyLabels } = claim;
+  if (isStuck && selector) {
+    const free = ofClass.filter((volume) => whyNot(anyLabels, volume, undefined) === undefined);
+    if (free.length > 0 && !free.some(({ labels }) => matchesLabels(selector, labels))) {
+      const asked = selector.requirements.map(requirementText).join(" and ");
+      hints.push(
+        `${volumes(free.length)} of class ${claim.class} would do for claim ${claim.key}, but none carries the labels that it selects: ${asked}`,
+      );
+    }
+  }
+  const strangers = new Map<ClassName, number>();
+  for (const volume of all) {
+    // Volumes without a class are seldom meant to be passed over; those of other classes are, unless nothing else is left.
+    if (volume.class === claim.class || (!isStuck && (volume.class as string) !== "")) continue;
+    if (whyNot({ ...claim, class: volume.class }, volume, undefined) !== undefined) continue;
+    strangers.set(volume.class, (strangers.get(volume.class) ?? 0) + 1);
+  }
+  for (const [name, count] of [...strangers].sort(([a], [b]) => compareText(a, b)).slice(0, namesMax)) {
+    const has = count === 1 ? "has" : "have";
+    hints.push(
+      `${volumes(count)} with enough space ${has} class "${name}" while claim ${claim.key} asks for "${claim.class}"`,
+    );
+  }
+  return hints;
+}
+
+/** Classes whose driver should publish capacity, and does so nowhere or not for every node that has the driver. */
+function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
+  return [...new Set(open.map((claim) => claim.class))].sort(compareText).flatMap((name) => {
+    const provisioner = state.get("class", name)?.provisioner ?? "";
+    if (!state.get("driver", provisioner)?.storageCapacity) return [];
+    const pools = [...state.pools.all()].filter((pool) => pool.class === name && pool.newest);
+    if (pools.length === 0)
+      return [`no capacity object exists for class ${name} anywhere: is the provisioner publishing?`];
+    const covered = (entry: NodeEntry): boolean => pools.some(({ topology }) => topology.members.has(entry));
+    const hasDriver = ({ node }: NodeEntry): boolean =>
+      state.get("csiNode", node.name)?.drivers.includes(provisioner) ?? false;
+    const silent = nodesWhere(state, (entry) => hasDriver(entry) && !covered(entry));
+    return silent.size === 0
+      ? []
+      : [
+          `the driver of class ${name} runs on ${list(silent)} and publishes no capacity there: that is not the same as full`,
+        ];
+  });
+}
+
+function nodesWhere(state: ClusterState, holds: (entry: NodeEntry) => boolean): Set<NodeName> {
+  return new Set([...state.topologies.nodes.values()].filter(holds).map(({ node }) => node.name));
+}
+
+function volumes(count: number): string {
+  return count === 1 ? "1 free volume" : `${count} free volumes`;
+}
+
+function list(names: Iterable<string>): string {
+  const all = [...names].sort(compareText);
+  if (all.length === 0) return "no node";
+  const shown = all.slice(0, namesMax).map((name) => (name === "" ? '""' : name));
+  return `${shown.join(", ")}${all.length > namesMax ? ` and ${all.length - namesMax} more` : ""}`;
+}
+
+function requirementText({ key, operator, values }: Requirement): string {
+  return `${key} ${operator}${values.size === 0 ? "" : ` [${[...values].join(", ")}]`}`;
+}
+
+export function affinityText(affinity: NodeSelector | undefined): string {
+  const terms = affinity?.terms ?? [];
+  if (terms.length === 0) return "it has no terms";
+  return terms.map(({ labels, fields }) => [...labels, ...fields].map(requirementText).join(" and ")).join(" or ");
+}
