@@ -1,6 +1,6 @@
 /**
  * Objects that a decision needed and the cache lacks. A refusal may keep a Pod waiting for minutes, an `Error` is asked again
- * within seconds, so "missing" is said only after the API has said it (decisions.md 1).
+ * within seconds, so "missing" is said only after the API has said it (decision 1).
  */
 
 import { kindInfo } from "../apis/kubernetes.ts";

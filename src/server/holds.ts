@@ -1,6 +1,6 @@
 /**
  * Which plans a Pod softly holds between filter and bind. Everywhere it fits only while those are few: a Pod that held its
- * 20Gi disk on every node would push the next one to the 1Ti disks (decisions.md 13).
+ * 20Gi disk on every node would push the next one to the 1Ti disks (decision 13).
  */
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodeVerdicts, Plan } from "../scheduling/plan.ts";

@@ -27,7 +27,7 @@ export async function judge(
   names: readonly NodeName[],
   signal: AbortSignal,
 ): Promise<Judgement> {
-  // Decided from the Pod alone, before anything that may not be there yet (decisions.md 2).
+  // Decided from the Pod alone, before anything that may not be there yet (decision 2).
   if (pod.claims.length === 0) return { kind: "free" };
   const first = decideNow(parts, pod, names);
   const doubts = doubtsOf(first);
@@ -73,7 +73,7 @@ function toJudgement(verdict: PodVerdict<NodeVerdicts> | Unsettled): Judgement {
   }
 }
 
-/** One unknown node is new, or a simulation's; when all are, it is the cache that is wrong (decisions.md 1). */
+/** One unknown node is new, or a simulation's; when all are, it is the cache that is wrong (decision 1). */
 function knowsNoNode(verdicts: NodeVerdicts): boolean {
   return verdicts.names.every((_, index) => verdicts.reason(index) === "nodeUnknown");
 }

@@ -1,7 +1,7 @@
 /**
  * `POST /v1/preempt`: which candidates are worth evicting Pods on. kube-scheduler's dry run knows nothing of volumes, and no
  * eviction frees one: a node that filter refuses is dropped. So is a candidate without victims, which neither version of
- * kube-scheduler sends and which, returned, fails the whole preemption (decisions.md 5). Victims are never changed.
+ * kube-scheduler sends and which, returned, fails the whole preemption (decision 5). Victims are never changed.
  */
 import { decodePreemptionArgs, type MetaVictims } from "../apis/extender.ts";
 import { encodePreemptionResult } from "../apis/extender-replies.ts";

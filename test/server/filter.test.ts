@@ -86,7 +86,7 @@ test.for(["", "{", "[]", '"x"', " ".repeat(1 << 20), "\u0000", '{"Pod":{},"NodeN
   },
 );
 
-// FR-093, decisions.md 2.
+// FR-093, decision 2.
 test("a Pod without claims passes everywhere, ready or not, and leaves nothing behind", async () => {
   const server = threeNodes();
   server.readiness = { ready: false, why: "starting" };

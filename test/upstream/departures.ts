@@ -1,4 +1,4 @@
-/** Departures on purpose (design.md §4, decisions.md 15) that no numbered scenario of VB §8 shows. Upstream's answer stands beside ours. */
+/** Departures on purpose (design.md §4, decision 15) that no numbered scenario of VB §8 shows. Upstream's answer stands beside ours. */
 import { describe, expect } from "vitest";
 import { explainPod } from "../../src/scheduling/explain.ts";
 import { World as BindWorld } from "../binding/world.ts";

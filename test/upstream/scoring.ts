@@ -1,6 +1,6 @@
 /**
  * VB §8.13: scores. Upstream scores how full a node's volumes would be, 0..100, behind a gate that is off up to 1.36. Berth ranks nodes
- * by what a placement wastes, 10..2 for those nobody else holds (decisions.md 4), always: so each scenario states three answers.
+ * by what a placement wastes, 10..2 for those nobody else holds (decision 4), always: so each scenario states three answers.
  */
 import { describe, expect } from "vitest";
 import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC, type Raw } from "../support/make.ts";

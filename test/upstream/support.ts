@@ -13,7 +13,7 @@ export const scenarioKinds = ["core", "binder", "wait", "real cluster", "departu
 
 /**
  * Where a scenario proves something: in the core; through the binder; in its wait; against a real kube-scheduler only; or in
- * any of these, where Berth differs on purpose and the test shows both answers (decisions.md 31).
+ * any of these, where Berth differs on purpose and the test shows both answers (decision 31).
  */
 export type ScenarioKind = (typeof scenarioKinds)[number];
 
@@ -53,7 +53,7 @@ export function scenario(
 const departuresTotal = 18;
 const departures = new Set<string>();
 
-/** One of D1 to D18 (design.md §4, decisions.md 15) that no numbered scenario shows. */
+/** One of D1 to D18 (design.md §4, decision 15) that no numbered scenario shows. */
 export function departure(id: `D${number}`, name: string, run: () => void | Promise<void>): void {
   departures.add(id);
   test(`${id}: ${name}`, run);
