@@ -96,9 +96,15 @@ const closeMs = 2_000;
 export async function serveBerth({ berth, config, log, runtime }: ServeOptions): Promise<Served> {
   const { listen: where, debugListen, limits } = config;
   const onFault = (err: unknown): void => log.error({ err }, "Broke on a request");
+  const { bodyBytesMax } = limits;
+  const onTooLarge = (path: string): void =>
+    log.warn(
+      { path: path.slice(0, 100), bodyBytesMax },
+      "Turned away a body that is too large: set nodeCacheCapable to true in kube-scheduler's extenders, or raise limits.bodyBytesMax",
+    );
   const open = async (name: string, handler: Berth["debug"], { host, port }: typeof where): Promise<Listener> => {
     try {
-      const listener = await listen({ handler, host, port, bodyLimitBytes: limits.bodyBytesMax, onFault });
+      const listener = await listen({ handler, host, port, bodyLimitBytes: bodyBytesMax, onFault, onTooLarge });
       log.info({ address: `${host}:${listener.port}` }, `Listening for ${name}`);
       return listener;
     } catch (error) {

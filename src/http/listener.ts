@@ -18,6 +18,8 @@ export interface ListenOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Told of every rejection of `handler`, which the client sees as a 500. */
   readonly onFault?: (fault: unknown) => void;
+  /** Told of every body that was turned away for its size, which `handler` never sees. */
+  readonly onTooLarge?: (path: string) => void;
 }
 
 export interface Listener {
@@ -31,7 +33,7 @@ export interface Listener {
 
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { handler, host, port, bodyLimitBytes, tls, onFault } = options;
+  const { handler, host, port, bodyLimitBytes, tls, onFault, onTooLarge } = options;
   const state: Serving = { open: new Set(), isDraining: false };
   const app = fastify({
     logger: false,
@@ -44,9 +46,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.setErrorHandler((fault: Error & { statusCode?: number }, _request, reply) => {
+  app.setErrorHandler((fault: Error & { statusCode?: number }, request, reply) => {
     const status = fault.statusCode ?? 500;
     if (status >= 500) onFault?.(fault);
+    if (status === 413) onTooLarge?.(request.url);
     reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
   });
   app.all("*", (request, reply) => serve(request, reply, handler, state));
