@@ -30,6 +30,11 @@ export class Processes {
     return this.#running.get(name);
   }
 
+  /** SIGSTOP and SIGCONT: a process that stands still, with all that it knows and its connections open. */
+  signal(name: string, signal: NodeJS.Signals): void {
+    this.#running.get(name)?.kill(signal);
+  }
+
   /** SIGKILL: kube-apiserver takes many seconds over a SIGTERM and keeps etcd busy meanwhile. */
   async end(name: string, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const child = this.#running.get(name);

@@ -1,4 +1,7 @@
-/** A real control plane as a stage for scenarios. The sandbox's kubelet and CSI stand-ins work against it: they know the API alone. */
+/**
+ * A real control plane as a stage for scenarios. The sandbox's kubelet and CSI stand-ins work against it: they know the API
+ * alone. Scenarios follow each other on one control plane: `cleanUp` leaves nothing of the last one.
+ */
 import { nodeRuntime as runtime } from "../../src/runtime/node-runtime.ts";
 import { Agent } from "../../src/sandbox/agent.ts";
 import { isSandboxConfiguration, parseSandboxConfiguration } from "../../src/sandbox/configuration.ts";
@@ -12,17 +15,20 @@ import type { ControlPlane } from "./control-plane.ts";
 
 export interface RealStage extends Stage {
   call(method: string, path: string, body?: unknown, type?: string): Promise<{ status: number; body: unknown }>;
-  stop(): void;
+  /** Ends the stand-ins, deletes everything that scenarios make, and waits until it is gone. */
+  cleanUp(): Promise<void>;
 }
 
-export function realStage({ exchange }: ControlPlane): RealStage {
+const mergePatch = "application/merge-patch+json";
+
+export function realStage({ exchange, processes }: ControlPlane): RealStage {
   const agents: Agent[] = [];
   const agent = (who: string): Agent => {
     const made = new Agent({ who, exchange, runtime });
     agents.push(made);
     return made;
   };
-  startKubelet(agent("kubelet"));
+  startRealKubelet(agent("kubelet"));
 
   const call: RealStage["call"] = async (method, path, body, type = "application/json") => {
     const request = {
@@ -39,11 +45,13 @@ export function realStage({ exchange }: ControlPlane): RealStage {
     const text = Buffer.concat(chunks).toString("utf8");
     return { status: reply.status, body: text === "" ? undefined : JSON.parse(text) };
   };
-  const surely = async (method: string, path: string, body?: unknown, type?: string): Promise<unknown> => {
+  const surely: Surely = async (method, path, body, type) => {
     const reply = await call(method, path, body, type);
     if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
     return reply.body;
   };
+  const list = async (kind: string): Promise<Raw[]> =>
+    ((await surely("GET", listPathOf(kind))) as { items: Raw[] }).items;
   return {
     call,
     apply: async (object) => {
@@ -57,29 +65,87 @@ export function realStage({ exchange }: ControlPlane): RealStage {
     },
     delete: async (kind, namespace, name) => void (await surely("DELETE", objectPathOf(kind, namespace, name))),
     patch: async (kind, namespace, name, merge) =>
-      void (await surely("PATCH", objectPathOf(kind, namespace, name), merge, "application/merge-patch+json")),
-    list: async (kind) => ((await surely("GET", listPathOf(kind))) as { items: Raw[] }).items,
+      void (await surely("PATCH", objectPathOf(kind, namespace, name), merge, mergePatch)),
+    list,
+    pause: async () => processes.signal("kube-controller-manager", "SIGSTOP"),
+    resume: async () => processes.signal("kube-controller-manager", "SIGCONT"),
     pass: (ms) => runtime.sleep(ms),
-    stop: () => {
+    cleanUp: async () => {
       for (const one of agents) one.stop();
+      processes.signal("kube-controller-manager", "SIGCONT");
+      await removeAll(list, call);
     },
   };
 }
 
-async function applyOne(
-  object: Raw,
-  call: RealStage["call"],
-  surely: (method: string, path: string, body?: unknown, type?: string) => Promise<unknown>,
-): Promise<void> {
+type Surely = (method: string, path: string, body?: unknown, type?: string) => Promise<unknown>;
+
+/** Also says that a Pod has ended, without which the API server keeps it. */
+function startRealKubelet(agent: Agent): void {
+  startKubelet(agent);
+  const ending = agent.queue(["pods"], async (key) => {
+    const pod = agent.informer("pods").get(key);
+    if (!pod) return "done";
+    const { metadata } = pod;
+    const deleted = await agent.client.delete("pods", metadata, { uid: metadata.uid, graceSeconds: 0 });
+    return deleted.ok || deleted.status === 404 || deleted.status === 409 ? "done" : "retry";
+  });
+  agent.feed("pods", ending, ({ metadata, spec }) =>
+    metadata.deletionTimestamp && spec.nodeName ? [`${metadata.namespace}/${metadata.name}`] : [],
+  );
+}
+
+/** In an order in which nothing makes anew what is deleted. */
+const kinds = [
+  "StatefulSet",
+  "Pod",
+  "PersistentVolumeClaim",
+  "PersistentVolume",
+  "CSIStorageCapacity",
+  "CSINode",
+  "CSIDriver",
+  "StorageClass",
+  "PriorityClass",
+  "Node",
+  "Event",
+];
+
+async function removeAll(list: (kind: string) => Promise<Raw[]>, call: RealStage["call"]): Promise<void> {
+  for (let round = 0; round < 50; round++) {
+    let left = 0;
+    for (const kind of kinds) {
+      for (const object of await list(kind)) {
+        const {
+          name = "",
+          namespace,
+          finalizers,
+        } = object["metadata"] as {
+          name?: string;
+          namespace?: string;
+          finalizers?: string[];
+        };
+        if (name.startsWith("system-")) continue;
+        if (kind !== "Event") left++;
+        const path = objectPathOf(kind, namespace, name);
+        if (finalizers?.length) await call("PATCH", path, { metadata: { finalizers: null } }, mergePatch);
+        await call("DELETE", path, { gracePeriodSeconds: 0 });
+      }
+    }
+    if (left === 0) return;
+    await runtime.sleep(100);
+  }
+  throw new Error("the last scenario's objects do not go away");
+}
+
+async function applyOne(object: Raw, call: RealStage["call"], surely: Surely): Promise<void> {
   const kind = String(object["kind"]);
   const { name = "", namespace } = (object["metadata"] ?? {}) as { name?: string; namespace?: string };
   const path = objectPathOf(kind, namespace, name);
   const made = await call("POST", path.slice(0, path.lastIndexOf("/")), object);
-  if (made.status === 409) await surely("PATCH", path, object, "application/merge-patch+json");
+  if (made.status === 409) await surely("PATCH", path, object, mergePatch);
   else if (made.status >= 300) throw new Error(`${kind} ${name}: ${JSON.stringify(made.body)}`);
   if (kind !== "Node") return;
-  // A new node is tainted and has no status until its kubelet says otherwise.
-  await surely("PATCH", path, { spec: { taints: null } }, "application/merge-patch+json");
+  // A new node has no status and a taint until its kubelet says otherwise.
   const conditions = [
     {
       type: "Ready",
@@ -90,6 +156,8 @@ async function applyOne(
       lastTransitionTime: "2026-01-01T00:00:00Z",
     },
   ];
-  const status = { ...(object["status"] as object | undefined), conditions };
-  await surely("PATCH", `${path}/status`, { status }, "application/merge-patch+json");
+  const status = { conditions, ...(object["status"] as object | undefined) };
+  await surely("PATCH", `${path}/status`, { status }, mergePatch);
+  const { taints = null } = (object["spec"] ?? {}) as { taints?: unknown };
+  await surely("PATCH", path, { spec: { taints } }, mergePatch);
 }

@@ -1,29 +1,75 @@
-/** `node test/cluster/smoke.ts`: the scenario files on a real control plane, one control plane each. */
+/**
+ * `node test/cluster/smoke.ts [a part of file names]`: the scenario files on the sandbox and on one real control plane, one
+ * after the other, and a table of what came of each.
+ */
 import { globSync } from "node:fs";
+import { basename } from "node:path";
 import { audit } from "../support/auditor.ts";
-import { readScenario, runScenario } from "../support/scenario.ts";
-import { isBuilt, startControlPlane, version } from "./control-plane.ts";
+import { sandboxStage } from "../support/sandbox-stage.ts";
+import { readScenario, runScenario, type Scenario } from "../support/scenario.ts";
+import { type ControlPlane, isBuilt, startControlPlane, version } from "./control-plane.ts";
 import { realStage } from "./real-stage.ts";
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 if (!isBuilt()) throw new Error("the control plane is not built");
 
-let failed = 0;
-for (const file of globSync("test/scenarios/*.yaml").sort()) {
-  const plane = await startControlPlane();
-  const stage = realStage(plane);
+type Result = { readonly ok: true; readonly seconds: number } | { readonly ok: false; readonly why: string };
+
+async function timed(run: () => Promise<void>): Promise<Result> {
   const begun = performance.now();
   try {
-    await runScenario(readScenario(file), stage);
-    const findings = await audit(stage);
-    if (findings.length > 0) throw new Error(findings.join("; "));
-    say(`ok      ${version}  ${((performance.now() - begun) / 1000).toFixed(1)} s  ${file}`);
+    await run();
+    return { ok: true, seconds: (performance.now() - begun) / 1000 };
   } catch (error) {
-    failed++;
-    say(`FAILED  ${version}  ${file}: ${(error as Error).message} (logs in ${plane.folder})`);
-  } finally {
-    stage.stop();
-    await plane.stop();
+    return { ok: false, why: (error as Error).message };
   }
 }
-process.exit(failed === 0 ? 0 : 1);
+
+function refuse(findings: readonly string[]): void {
+  if (findings.length > 0) throw new Error(`the auditor: ${findings.join("; ")}`);
+}
+
+async function onSandbox(scenario: Scenario): Promise<void> {
+  const stage = await sandboxStage();
+  try {
+    await runScenario(scenario, stage);
+    refuse(await audit({ call: (method, path) => stage.ask(stage.sandbox.api.exchange, method, path) }));
+  } finally {
+    await stage.stop();
+  }
+}
+
+async function onReal(scenario: Scenario, plane: ControlPlane): Promise<void> {
+  const stage = realStage(plane);
+  try {
+    await runScenario(scenario, stage);
+    refuse(await audit(stage));
+  } finally {
+    await stage.cleanUp();
+  }
+}
+
+const word = (result: Result): string => (result.ok ? `ok ${result.seconds.toFixed(1)} s` : "FAILED");
+
+const wanted = process.argv[2] ?? "";
+const files = globSync("test/scenarios/*.yaml").filter((file) => file.includes(wanted));
+const plane = await startControlPlane();
+const faults: string[] = [];
+try {
+  say(`scenario | sandbox | real, Kubernetes ${version}`);
+  say("--- | --- | ---");
+  for (const file of files.sort()) {
+    const scenario = readScenario(file);
+    const sandbox = await timed(() => onSandbox(scenario));
+    const real = await timed(() => onReal(scenario, plane));
+    const name = basename(file, ".yaml");
+    say(`${name}: ${scenario.name} | ${word(sandbox)} | ${word(real)}`);
+    if (!sandbox.ok) faults.push(`${name} on the sandbox: ${sandbox.why}`);
+    if (!real.ok) faults.push(`${name} on the real control plane: ${real.why}`);
+  }
+} finally {
+  await plane.stop();
+}
+for (const fault of faults) say(`FAILED ${fault}`);
+if (faults.length > 0) say(`logs in ${plane.folder}`);
+process.exit(faults.length === 0 ? 0 : 1);

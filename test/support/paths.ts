@@ -13,8 +13,12 @@ const places: ReadonlyMap<string, Place> = new Map([
   ["PersistentVolumeClaim", { root: core, plural: "persistentvolumeclaims", namespaced: true }],
   ["PersistentVolume", { root: core, plural: "persistentvolumes", namespaced: false }],
   ["Node", { root: core, plural: "nodes", namespaced: false }],
+  ["Namespace", { root: core, plural: "namespaces", namespaced: false }],
   ["Event", { root: core, plural: "events", namespaced: true }],
   ["StorageClass", { root: storage, plural: "storageclasses", namespaced: false }],
+  ["CSIDriver", { root: storage, plural: "csidrivers", namespaced: false }],
+  ["CSINode", { root: storage, plural: "csinodes", namespaced: false }],
+  ["CSIStorageCapacity", { root: storage, plural: "csistoragecapacities", namespaced: true }],
   ["StatefulSet", { root: "/apis/apps/v1", plural: "statefulsets", namespaced: true }],
   ["PriorityClass", { root: "/apis/scheduling.k8s.io/v1", plural: "priorityclasses", namespaced: false }],
 ]);

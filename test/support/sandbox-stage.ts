@@ -2,7 +2,7 @@
 import { defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { Exchange } from "../../src/runtime/runtime.ts";
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
+import { type ControllerName, Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { type Berth, startBerth } from "../../src/server/berth.ts";
 import { type VirtualRuntime, virtualRuntime } from "./clock.ts";
 import type { Raw } from "./make.ts";
@@ -17,6 +17,14 @@ export interface SandboxStage extends Stage {
   ask(exchange: Exchange, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   stop(): Promise<void>;
 }
+
+/** What runs inside kube-controller-manager. */
+const controllers: readonly ControllerName[] = [
+  "pv-controller",
+  "ephemeral-controller",
+  "statefulset-controller",
+  "garbage-collector",
+];
 
 export async function sandboxStage(options: Partial<SandboxOptions> = {}): Promise<SandboxStage> {
   const runtime = virtualRuntime();
@@ -73,6 +81,12 @@ export async function sandboxStage(options: Partial<SandboxOptions> = {}): Promi
     patch: async (kind, namespace, name, merge) =>
       void (await api("PATCH", objectPathOf(kind, namespace, name), merge, "application/merge-patch+json")),
     list: async (kind) => ((await api("GET", listPathOf(kind))) as { items: Raw[] }).items,
+    pause: async () => {
+      for (const name of controllers) sandbox.stopController(name);
+    },
+    resume: async () => {
+      for (const name of controllers) sandbox.startController(name);
+    },
     pass: (ms) => runtime.advance(ms),
     stop: async () => {
       const stopped = berth.stop();

@@ -6,20 +6,25 @@
  *     covers: [what it is about]
  *     steps:
  *     - files: [manifests/examples/10-classes.yaml]     # applied in order
+ *     - given: {nodes: {n1: }, classes: {local: wait}, …} # short forms, see given.ts
  *     - apply: [{apiVersion: v1, kind: …}]
  *     - delete: Pod/default/archive                       # Kind/name or Kind/namespace/name
  *     - patch: {object: Node/n1, merge: {metadata: {labels: {rack: r1}}}}
+ *     - reserve: {disk-1: shop/cart}                      # the volume's claimRef, with the claim's uid of this moment
+ *     - pause: controllers                                # those of kube-controller-manager stand still; `resume: controllers`
  *     - expect:
  *         within: 10s                                     # default 10 s; every line must hold at one moment
  *         pods: {default/archive: {node: delta}, default/search: {pending: "a part of its message"}}
  *         nodes: {default/db: [alpha, bravo, charlie]}    # Pods whose name begins so, spread over these nodes
  *         claims: {default/cold: delta-nvme-2}             # bound to the volume; "" is not bound; "*" is any
  *         volumes: {bravo-ssd-1: Available}                # phase; "gone" where it must not exist
+ *         reserved: {bravo-ssd-1: default/cold}            # the claim that its claimRef names; "" where it has none
  *         events: [{pod: default/archive, reason: Scheduled, contains: delta}]
  *     - stays: {for: 5s, …}                               # as expect, and still so after that time
  */
 import { readFileSync } from "node:fs";
 import { parse, parseAllDocuments } from "yaml";
+import { type Given, objectsOf, split } from "./given.ts";
 import type { Raw } from "./make.ts";
 
 /** A cluster that a scenario runs in. */
@@ -28,6 +33,9 @@ export interface Stage {
   delete(kind: string, namespace: string | undefined, name: string): Promise<void>;
   patch(kind: string, namespace: string | undefined, name: string, merge: unknown): Promise<void>;
   list(kind: string): Promise<readonly Raw[]>;
+  /** The controllers of kube-controller-manager stand still, with what they know, until they are resumed. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
   /** Lets time pass: virtual in the sandbox, real elsewhere. */
   pass(ms: number): Promise<void>;
 }
@@ -45,14 +53,19 @@ export interface Expectation {
   readonly nodes?: Readonly<Record<string, readonly string[]>>;
   readonly claims?: Readonly<Record<string, string>>;
   readonly volumes?: Readonly<Record<string, string>>;
+  readonly reserved?: Readonly<Record<string, string>>;
   readonly events?: readonly { readonly pod: string; readonly reason?: string; readonly contains?: string }[];
 }
 
 export type Step =
   | { readonly files: readonly string[] }
+  | { readonly given: Given }
   | { readonly apply: readonly Raw[] }
   | { readonly delete: string }
   | { readonly patch: { readonly object: string; readonly merge: unknown } }
+  | { readonly reserve: Readonly<Record<string, string>> }
+  | { readonly pause: "controllers" }
+  | { readonly resume: "controllers" }
   | { readonly expect: Expectation }
   | { readonly stays: Expectation };
 
@@ -70,12 +83,38 @@ export function readScenario(path: string): Scenario {
 export async function runScenario({ steps }: Scenario, stage: Stage): Promise<void> {
   for (const [index, step] of steps.entries()) {
     const where = `step ${index + 1}`;
-    if ("files" in step) for (const file of step.files) await applyAll(readObjects(file), stage);
-    else if ("apply" in step) await applyAll(step.apply, stage);
-    else if ("delete" in step) await stage.delete(...target(step.delete));
-    else if ("patch" in step) await stage.patch(...target(step.patch.object), step.patch.merge);
-    else if ("expect" in step) await eventually(step.expect, stage, where);
-    else await stays(step.stays, stage, where);
+    if ("expect" in step) await eventually(step.expect, stage, where);
+    else if ("stays" in step) await stays(step.stays, stage, where);
+    else {
+      await act(step, stage).catch((error: Error) => {
+        throw new Error(`${where}: ${error.message}`);
+      });
+    }
+  }
+}
+
+async function act(step: Exclude<Step, { expect: unknown } | { stays: unknown }>, stage: Stage): Promise<void> {
+  if ("files" in step) for (const file of step.files) await applyAll(readObjects(file), stage);
+  else if ("given" in step) await applyAll(objectsOf(step.given), stage);
+  else if ("apply" in step) await applyAll(step.apply, stage);
+  else if ("delete" in step) await stage.delete(...target(step.delete));
+  else if ("patch" in step) await stage.patch(...target(step.patch.object), step.patch.merge);
+  else if ("reserve" in step) await reserve(step.reserve, stage);
+  else if ("pause" in step) await stage.pause();
+  else if ("resume" in step) await stage.resume();
+  else throw new Error(`no step is ${JSON.stringify(step)}`);
+}
+
+async function reserve(wanted: Readonly<Record<string, string>>, stage: Stage): Promise<void> {
+  const claims = await stage.list("PersistentVolumeClaim");
+  for (const [volume, key] of Object.entries(wanted)) {
+    const uid = text(
+      claims.find((one) => keyOf(one) === key),
+      "metadata",
+      "uid",
+    );
+    const claimRef = { apiVersion: "v1", kind: "PersistentVolumeClaim", ...split(key), uid };
+    await stage.patch("PersistentVolume", undefined, volume, { spec: { claimRef } });
   }
 }
 
@@ -86,7 +125,7 @@ export function readObjects(file: string): Raw[] {
   });
 }
 
-async function applyAll(objects: readonly Raw[], stage: Stage): Promise<void> {
+async function applyAll(objects: Iterable<Raw>, stage: Stage): Promise<void> {
   for (const object of objects) await stage.apply(object);
 }
 
@@ -125,7 +164,7 @@ async function unmetBy(want: Expectation, stage: Stage): Promise<string[]> {
   const unmet: string[] = [];
   if (want.pods || want.nodes) unmet.push(...podsUnmet(want, await stage.list("Pod")));
   if (want.claims) unmet.push(...claimsUnmet(want.claims, await stage.list("PersistentVolumeClaim")));
-  if (want.volumes) unmet.push(...volumesUnmet(want.volumes, await stage.list("PersistentVolume")));
+  if (want.volumes || want.reserved) unmet.push(...volumesUnmet(want, await stage.list("PersistentVolume")));
   if (want.events) unmet.push(...eventsUnmet(want.events, await stage.list("Event")));
   return unmet;
 }
@@ -158,12 +197,19 @@ function claimsUnmet(want: Readonly<Record<string, string>>, found: readonly Raw
   });
 }
 
-function volumesUnmet(want: Readonly<Record<string, string>>, found: readonly Raw[]): string[] {
-  return Object.entries(want).flatMap(([name, phase]) => {
+function volumesUnmet({ volumes = {}, reserved = {} }: Expectation, found: readonly Raw[]): string[] {
+  const phases = Object.entries(volumes).flatMap(([name, phase]) => {
     const volume = found.find((one) => keyOf(one) === name);
     const is = volume ? text(volume, "status", "phase") : "gone";
     return is === phase ? [] : [`volume ${name} is ${is}, not ${phase}`];
   });
+  const claimRefs = Object.entries(reserved).flatMap(([name, key]) => {
+    const volume = found.find((one) => keyOf(one) === name);
+    const ref = at(volume, "spec", "claimRef");
+    const is = ref ? `${text(ref, "namespace")}/${text(ref, "name")}` : "";
+    return is === key ? [] : [`volume ${name} is reserved for "${is}", not "${key}"`];
+  });
+  return [...phases, ...claimRefs];
 }
 
 function eventsUnmet(want: NonNullable<Expectation["events"]>, found: readonly Raw[]): string[] {
