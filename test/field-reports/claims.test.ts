@@ -104,6 +104,39 @@ test.for(Object.entries(outgrown))(
   },
 );
 
+const selecting: Record<string, { volumes: Raw[]; fits: string[]; why?: string }> = {
+  "no volume": { volumes: [], fits: [], why: "selectorNotProvisionable" },
+  "a volume that it does not select": {
+    volumes: [makePV("v", { on: "n1", class: "csi" })],
+    fits: [],
+    why: "selectorNotProvisionable",
+  },
+  "a volume that it selects": {
+    volumes: [makePV("v", { on: "n1", class: "csi", labels: { tier: "a" } })],
+    fits: ["n1"],
+  },
+  "a selected volume of another class": {
+    volumes: [makePV("v", { on: "n1", labels: { tier: "a" } })],
+    fits: [],
+    why: "selectorNotProvisionable",
+  },
+};
+
+test.for(Object.entries(selecting))(
+  "FR-017: a claim with a selector in a dynamic class, with %s: matched or refused, never sent to the provisioner",
+  ([, { volumes, fits, why }]) => {
+    const world = new World().add(...csi("n1", "n2"), ...volumes);
+    for (const on of ["n1", "n2"]) world.add(makeCapacity(`c-${on}`, { class: "csi", on, capacity: "100Gi" }));
+    world.add(makePVC("x", { class: "csi", selector: { matchLabels: { tier: "a" } } }));
+    const pod = world.pod("p", "x");
+    expect(world.fitting(pod)).toEqual(fits);
+    expect(world.reasons(pod, "n2")).toEqual(["selectorNotProvisionable"]);
+    if (why === undefined) expect(world.planned(pod, "n1")).toEqual(["x=v"]);
+    else expect(world.reasons(pod, "n1")).toEqual([why]);
+    expect(JSON.stringify(explainPod(world.state, pod))).toContain("a claim with a selector cannot be provisioned");
+  },
+);
+
 test.for([
   ["dc1", ["n1"]],
   ["dc2", ["n2"]],
