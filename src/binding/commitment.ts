@@ -52,7 +52,9 @@ export function commitmentOf(
     claim,
     progress: found ? "ours" : "open",
     wrote: false,
-    wasReserved: planned.kind === "static" && planned.volume.claimRef !== undefined,
+    // By a user. A claimRef with the mark is a binder's own, perhaps ours from an earlier try: it is taken back whole.
+    wasReserved:
+      planned.kind === "static" && planned.volume.claimRef !== undefined && !planned.volume.boundByController,
     version: found ? version : undefined,
     seen: found,
     isInherited,

@@ -48,7 +48,9 @@ function hasPlan(run: BindRun): boolean {
   releaseLost(run);
   if (!run.pod) return true;
   const verdict = planNode(run.world.cluster.state, run.pod, run.subject.node);
-  return verdict.kind === "judged" && verdict.nodes.fits;
+  // What cannot be read, or has not been seen, may fit: a doubt undoes nothing.
+  if (verdict.kind === "fault") return true;
+  return verdict.kind === "judged" && (verdict.nodes.fits || verdict.doubts.length > 0);
 }
 
 /** The event on the Pod, where people look first. A Pod that is gone, or a run that makes room for a newer one, needs none. */

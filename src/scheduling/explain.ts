@@ -198,7 +198,7 @@ class Doctor {
   }
 
   #whyOut(volume: Volume, claim: Claim, takenBy: ReadonlyMap<number, ClaimKey>): string {
-    const [namedBy] = this.#state.volumes.namedBy(volume.name) ?? [];
+    const namedBy = this.#state.volumes.keptFor(volume.name);
     const why = whyNot(claim, volume, namedBy);
     if (why !== undefined) return why;
     const assumed = this.#state.reservations.assumedFor(volume.name);

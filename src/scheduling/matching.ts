@@ -4,7 +4,7 @@
  * @see VB §3.3; component-helpers storage/volume/pv_helpers.go
  */
 import type { Claim, Volume } from "./objects.ts";
-import { formatBytes, zero } from "./quantity.ts";
+import { type Bytes, formatBytes, zero } from "./quantity.ts";
 import { type LabelSelector, matchesLabels } from "./selectors.ts";
 import { type Slab, traits, type VolumeId, type VolumeTable } from "./volume-table.ts";
 
@@ -71,18 +71,25 @@ export function isReservedFor(want: Want, volumes: VolumeTable, id: VolumeId): b
 export function whyNot(claim: Claim, volume: Volume, namedBy: string | undefined): string | undefined {
   const { claimRef } = volume;
   const reserved = claimRef?.claim === claim.key && (claimRef.uid === undefined || claimRef.uid === claim.uid);
-  if (claimRef && !reserved) return `claimed by ${claimRef.claim}`;
-  if (volume.deleting) return "being deleted";
   if (volume.class !== claim.class) return `class "${volume.class}", the claim asks for "${claim.class}"`;
+  // What no waiting mends comes first: a disk that is too small is no help to anybody who frees it.
   const request = claim.request ?? zero;
-  if (volume.capacity < request) return `too small: ${formatBytes(volume.capacity)} of ${formatBytes(request)}`;
+  if (volume.capacity < request) return `too small: ${sizesApart(volume.capacity, request)}`;
   if (volume.mode !== claim.mode) return `volumeMode ${volume.mode}, the claim asks for ${claim.mode}`;
   if ((volume.accessModes & claim.accessModes) !== claim.accessModes) return "lacks an access mode the claim asks for";
   if (volume.attributesClass !== claim.attributesClass) {
     return `volumeAttributesClass "${volume.attributesClass}", the claim asks for "${claim.attributesClass}"`;
   }
+  if (claimRef && !reserved) return `claimed by ${claimRef.claim}`;
+  if (volume.deleting) return "being deleted";
   if (reserved) return undefined;
   if (volume.phase !== "Available") return `phase ${volume.phase === "" ? "not set" : volume.phase}`;
   if (!matchesLabels(claim.selector, volume.labels)) return "labels do not match the claim's selector";
   return namedBy === undefined ? undefined : `named by pending claim ${namedBy}`;
+}
+
+/** "4Gi of 10Gi"; to the byte where the short forms are the same. */
+function sizesApart(has: Bytes, asked: Bytes): string {
+  const [short, long] = [formatBytes(has), formatBytes(asked)];
+  return short === long ? `${has} of ${asked} bytes` : `${short} of ${long}`;
 }

@@ -56,7 +56,7 @@ export class Planner {
     const doubts: Doubt[] = [];
     this.bound = bound.map((claim) => boundClaim(state, claim, doubts));
     this.open = delayed.map((claim) => openClaim(state, claim, delayed, doubts));
-    this.#own = new Set(this.open.map(({ claim }) => claim.uid));
+    this.#own = new Set(this.open.filter((open) => !isUnderway(open)).map(({ claim }) => claim.uid));
     this.#bySize = this.open.map((_, index) => index).sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
     this.#anySettled = this.open.some(
       ({ assumption, selectedNode, reserved }) => assumption || selectedNode !== undefined || reserved.length > 0,
@@ -215,7 +215,8 @@ export class Planner {
     return ways.map((way) => {
       const { open, forced } = way;
       const rooms = (): readonly Room[] => roomsFor(open);
-      return { ...way, blocked: forced === "volume" ? undefined : whyNotProvision(this.#state, entry, open, rooms) };
+      const how = { provision: open, isUnderway: forced === "provision" };
+      return { ...way, blocked: forced === "volume" ? undefined : whyNotProvision(this.#state, entry, how, rooms) };
     });
   }
 
@@ -227,8 +228,12 @@ export class Planner {
   #provision(choices: readonly Choice[], volumes: readonly VolumeId[], roomsFor: (open: Open) => Room[]): Outcome {
     const pools = new Array<Pool | undefined>(choices.length).fill(undefined);
     const byClass = new Map<string, number[]>();
-    for (const [index, { open }] of choices.entries()) {
+    for (const [index, { open, forced }] of choices.entries()) {
       if (volumes[index] !== provisioned || !open.needsCapacity) continue;
+      if (forced === "provision") {
+        pools[index] = this.#state.pools.demandOf(open.claim.uid)?.pool;
+        continue;
+      }
       byClass.set(open.class.name, [...(byClass.get(open.class.name) ?? []), index]);
     }
     for (const indices of byClass.values()) {
@@ -246,6 +251,11 @@ export class Planner {
 const nothing: readonly never[] = [];
 const noPools: readonly undefined[] = [];
 const nothingOpen: Outcome = { refusals: nothing, contended: false, volumes: [], pools: noPools };
+
+/** A provisioner has been told, or is about to be, to make the claim's volume on one node. */
+function isUnderway({ assumption, selectedNode }: Open): boolean {
+  return assumption ? assumption.target.kind === "provision" : selectedNode !== undefined;
+}
 
 function refusal(refusals: Outcome["refusals"]): Outcome {
   return { refusals, contended: false, volumes: [], pools: noPools };

@@ -5,10 +5,12 @@
  * be negative after a driver republished less than was promised. A demand is in flight from the moment it is promised:
  *
  *     demand ──────────▶ in flight ───────────────────────▶ settling ─────────────────────────▶ gone
- *        assumed by bind, or      the volume exists               the pool's value changed since the demand began,
+ *        assumed by bind, or      the volume exists               the driver published a drop that covers it,
  *        seen as selected-node                                    or twice the driver's poll interval passed
  *
- * Drivers skip unchanged values, publish before the volume exists, or publish a stale read after it: hence the last arrow.
+ * Drivers skip unchanged values, publish before the volume exists, or publish a stale read after it: so what counts is how far
+ * the published value dropped while demands were in flight, whenever that was. A drop settles as many bytes as it has, once:
+ * the volume of one claim never settles the demand of another.
  * Pools are keyed by class and segment, so that objects which vanish and return find their demands again.
  */
 import { type ClaimUid, type ClassName, compareText, type NodeName } from "./names.ts";
@@ -24,8 +26,6 @@ export interface Demand {
   readonly bytes: Bytes;
   /** Absent while no pool covers the class and the node, or the driver publishes none. */
   pool?: Pool;
-  /** The pool's count of changes when the demand began. */
-  changesBefore: number;
   /** When the volume was first seen, or the claim gone: the demand is settling. */
   settlingSince?: number;
 }
@@ -38,8 +38,8 @@ export interface Pool {
   readonly objects: Map<string, Capacity>;
   /** The newest object, the one that counts: a rebuilt node may leave an old one behind (departure D17). */
   newest: Capacity | undefined;
-  /** How often the published value changed. */
-  changes: number;
+  /** How far the published value dropped while demands were in flight, less what drops have settled. */
+  dropped: Bytes;
   promised: Bytes;
   held: Bytes;
   demands: number;
@@ -70,6 +70,8 @@ export class Pools {
   setCapacity(object: Capacity): void {
     // An object without nodeTopology is reachable from no node.
     const pool = object.topology && this.#pool(object.class, this.#topologies.ofLabelSelector(object.topology));
+    // A demand that finds its pool only now must not miss the drop that this brings.
+    this.#placeDemands();
     const known = this.#ofObject.get(object.key);
     if (known && known !== pool) this.deleteCapacity(object.key);
     if (!pool) return;
@@ -114,7 +116,7 @@ export class Pools {
   /** Promises capacity to a claim, instead of anything promised to it before. */
   demand(claim: ClaimUid, what: { class: ClassName; node: NodeName; bytes: Bytes; pool?: PoolKey }): void {
     this.end(claim);
-    const demand: Demand = { claim, class: what.class, node: what.node, bytes: what.bytes, changesBefore: 0 };
+    const demand: Demand = { claim, class: what.class, node: what.node, bytes: what.bytes };
     this.#demands.set(claim, demand);
     const pool = what.pool === undefined ? undefined : this.#byKey.get(what.pool);
     if (pool) this.#place(demand, pool);
@@ -134,6 +136,7 @@ export class Pools {
     if (!pool) return;
     pool.promised = subtractBytes(pool.promised, demand.bytes);
     pool.demands--;
+    if (pool.demands === 0) pool.dropped = zero;
     this.#topologies.release(pool.topology);
     this.#drop(pool);
   }
@@ -148,16 +151,16 @@ export class Pools {
 
   /** Ends what has settled and finds pools for demands that had none; called before each decision. */
   update(): void {
-    if (this.#placingMayHelp) {
-      this.#placingMayHelp = false;
-      for (const demand of this.#unplaced) this.#findPool(demand);
-    }
+    this.#placeDemands();
     if (this.#settling.size === 0) return;
     const now = this.#options.clock();
     for (const demand of this.#settling) {
-      const changed = demand.pool !== undefined && demand.pool.changes > demand.changesBefore;
+      const { pool, bytes } = demand;
+      const covered = pool !== undefined && pool.dropped >= bytes;
       const waited = now - (demand.settlingSince ?? now) >= 2 * this.#options.pollIntervalMs;
-      if (changed || waited) this.end(demand.claim);
+      if (!covered && !waited) continue;
+      if (covered) pool.dropped = subtractBytes(pool.dropped, bytes);
+      this.end(demand.claim);
     }
   }
 
@@ -179,6 +182,12 @@ export class Pools {
     this.#drop(pool);
   }
 
+  #placeDemands(): void {
+    if (!this.#placingMayHelp) return;
+    this.#placingMayHelp = false;
+    for (const demand of this.#unplaced) this.#findPool(demand);
+  }
+
   #findPool(demand: Demand): void {
     const node = this.#topologies.nodes.get(demand.node);
     if (!node) return;
@@ -191,7 +200,6 @@ export class Pools {
 
   #place(demand: Demand, pool: Pool): void {
     demand.pool = pool;
-    demand.changesBefore = pool.changes;
     pool.promised = addBytes(pool.promised, demand.bytes);
     pool.demands++;
     pool.topology.uses++;
@@ -207,7 +215,7 @@ export class Pools {
         topology,
         objects: new Map(),
         newest: undefined,
-        changes: 0,
+        dropped: zero,
         promised: zero,
         held: zero,
         demands: 0,
@@ -225,7 +233,8 @@ export class Pools {
     for (const object of pool.objects.values()) {
       if (!pool.newest || isNewer(object, pool.newest)) pool.newest = object;
     }
-    if (before && pool.newest && !sameValue(before, pool.newest)) pool.changes++;
+    const drop = before && pool.newest ? subtractBytes(totalOfObject(before), totalOfObject(pool.newest)) : zero;
+    if (pool.demands > 0 && drop > zero) pool.dropped = addBytes(pool.dropped, drop);
   }
 
   #drop(pool: Pool): void {
@@ -238,10 +247,6 @@ export class Pools {
 function isNewer(a: Capacity, b: Capacity): boolean {
   if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt;
   return compareText(a.key, b.key) < 0;
-}
-
-function sameValue(a: Capacity, b: Capacity): boolean {
-  return a.capacity === b.capacity && a.maximumVolumeSize === b.maximumVolumeSize;
 }
 
 /** Pools of a class that a node in these topologies can draw on, in a stable order. */
@@ -265,7 +270,10 @@ export function limitOf({ newest }: Pool): Bytes {
 
 /** All that the pool has: a maximum above the capacity is believed (decision 10). */
 export function totalOf({ newest }: Pool): Bytes {
-  const { capacity, maximumVolumeSize } = newest ?? {};
+  return newest ? totalOfObject(newest) : nothing;
+}
+
+function totalOfObject({ capacity, maximumVolumeSize }: Capacity): Bytes {
   if (capacity === undefined) return maximumVolumeSize ?? nothing;
   return maximumVolumeSize !== undefined && maximumVolumeSize > capacity ? maximumVolumeSize : capacity;
 }

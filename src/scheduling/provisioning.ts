@@ -21,6 +21,8 @@ const noProvisioner = new Set(["", "kubernetes.io/no-provisioner"]);
  */
 export function isProvisioned(state: ClusterState, { name, provisioner }: StorageClass): boolean {
   if (noProvisioner.has(provisioner)) return false;
+  // In-tree, where the controller manager provisions, or a CSI driver under another name.
+  if (provisioner.startsWith("kubernetes.io/")) return state.provisioning.get(name) !== "static";
   const configured = state.provisioning.get(name);
   if (configured !== undefined) return configured === "dynamic";
   const known =
@@ -85,18 +87,25 @@ export function roomsOf(
   });
 }
 
-/** Why this claim alone cannot be provisioned on the node; undefined where it can. */
+/**
+ * Why this claim alone cannot be provisioned on the node; undefined where it can.
+ *
+ * @param isUnderway  the provisioner has been told to make it here: what the driver publishes may lack its bytes already, so
+ *                    only a node without any published capacity is refused
+ */
 export function whyNotProvision(
   state: ClusterState,
   entry: NodeEntry,
-  provision: Provision,
+  { provision, isUnderway }: { readonly provision: Provision; readonly isUnderway: boolean },
   rooms: () => readonly Room[],
 ): NodeReason | undefined {
   if (provision.never !== undefined) return provision.never;
   const { node } = entry;
   if (!matchesNode(provision.class.allowedTopologies, node.labels, node.name)) return "topologyNotAllowed";
   if (provision.needsDriver && !isRegistered(state, node.name, provision.class.provisioner)) return "driverMissing";
-  return provision.needsCapacity ? whyNoRoom(provision, rooms()) : undefined;
+  if (!provision.needsCapacity) return undefined;
+  if (isUnderway) return rooms().length === 0 ? "noCapacityPublished" : undefined;
+  return whyNoRoom(provision, rooms());
 }
 
 function isRegistered(state: ClusterState, node: NodeName, driver: string): boolean {

@@ -203,8 +203,9 @@ export class ClusterState {
   }
 
   /** A pending claim that names its volume keeps it from everybody else. */
-  #nameVolume({ volumeName, bindCompleted, key }: Claim, named: boolean): void {
-    if (volumeName !== undefined && !bindCompleted) this.volumes.setNamed(volumeName, key, named);
+  #nameVolume(claim: Claim, named: boolean): void {
+    const { volumeName, bindCompleted } = claim;
+    if (volumeName !== undefined && !bindCompleted) this.volumes.setNamed(volumeName, claim, named);
   }
 
   /** Capacity that a provisioner was told to use, by us or anybody, is in flight until its volume shows. */

@@ -2,9 +2,10 @@
  * All volumes, each under a small number, with what matching reads in flat columns; free volumes are listed by topology and
  * class, smallest first. Objects stay out of the loops that run once per node.
  */
-import { deleteIn, setIn } from "./indexes.ts";
+import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import { type ClaimKey, compareText, type VolumeName } from "./names.ts";
-import type { AccessModes, Volume, VolumeMode } from "./objects.ts";
+import type { AccessModes, Claim, Volume, VolumeMode } from "./objects.ts";
+import { zero } from "./quantity.ts";
 import type { Topologies, Topology } from "./topology.ts";
 
 /** A volume's number. Used again after the volume is gone: never kept across a change of state. */
@@ -36,7 +37,7 @@ export class VolumeTable {
   readonly #listed: boolean[] = [];
   readonly #attributeNumbers = new Map<string, number>([["", 0]]);
   readonly #byClaimRef = new Map<ClaimKey, Set<VolumeId>>();
-  readonly #namedBy = new Map<VolumeName, Set<ClaimKey>>();
+  readonly #namedBy = new Map<VolumeName, Map<ClaimKey, Claim>>();
   readonly #topologies: Topologies;
 
   constructor(topologies: Topologies) {
@@ -76,9 +77,15 @@ export class VolumeTable {
     return this.#byClaimRef.get(claim);
   }
 
-  /** Pending claims that ask for this volume by name (departure D15: it is kept for them). */
-  namedBy(name: VolumeName): ReadonlySet<ClaimKey> | undefined {
-    return this.#namedBy.get(name);
+  /**
+   * A pending claim that asks for this volume by name and could have it: the volume is kept for it (departure D15). A claim that
+   * the volume does not suit keeps it from nobody, else any claim of any tenant could withhold every volume.
+   */
+  keptFor(name: VolumeName): ClaimKey | undefined {
+    const volume = this.get(name);
+    for (const claim of this.#namedBy.get(name)?.values() ?? [])
+      if (volume && couldBind(claim, volume)) return claim.key;
+    return undefined;
   }
 
   attributesNumber(name: string): number {
@@ -117,9 +124,11 @@ export class VolumeTable {
   }
 
   /** A pending claim names the volume, or does so no more. */
-  setNamed(name: VolumeName, claim: ClaimKey, named: boolean): void {
-    if (named) setIn(this.#namedBy, name).add(claim);
-    else deleteIn(this.#namedBy, name, claim);
+  setNamed(name: VolumeName, claim: Claim, named: boolean): void {
+    const claims = mapIn(this.#namedBy, name);
+    if (named) claims.set(claim.key, claim);
+    else claims.delete(claim.key);
+    if (claims.size === 0) this.#namedBy.delete(name);
     const id = this.#ids.get(name);
     if (id === undefined) return;
     this.#unlist(id);
@@ -166,7 +175,7 @@ export class VolumeTable {
   #list(id: VolumeId): void {
     const volume = this.at(id);
     const free =
-      volume.phase === "Available" && !volume.claimRef && !volume.deleting && !this.#namedBy.has(volume.name);
+      volume.phase === "Available" && !volume.claimRef && !volume.deleting && this.keptFor(volume.name) === undefined;
     const topology = this.#topology[id];
     this.#listed[id] = free;
     if (!free || !topology) return;
@@ -195,6 +204,18 @@ export class VolumeTable {
     }
     return low;
   }
+}
+
+/** @see kubernetes pkg/controller/volume/persistentvolume/pv_controller.go, checkVolumeSatisfyClaim */
+function couldBind(claim: Claim, volume: Volume): boolean {
+  const wanted = traits(claim.accessModes, claim.mode);
+  return (
+    !claim.deleting &&
+    claim.class === volume.class &&
+    (traits(volume.accessModes, volume.mode) & wanted) === wanted &&
+    claim.attributesClass === volume.attributesClass &&
+    volume.capacity >= (claim.request ?? zero)
+  );
 }
 
 function copyInto<A extends { set(from: A): void }>(to: A, from: A): A {

@@ -83,7 +83,10 @@ async function demo(): Promise<number> {
 function narrate({ pod, outcome, node, message }: CycleRecord): void {
   if (outcome === "placed") tell(`${pod}: kube-scheduler chose ${node}; Berth binds its volumes`);
   else if (outcome === "bound") tell(`${pod}: bound to ${node}`);
-  else tell(`${pod}: ${outcome === "error" ? "error" : "no node"}: ${message?.split(". preemption:")[0]}`);
+  else
+    tell(
+      `${pod}: ${outcome === "error" ? "error" : "no node"}: ${message?.split(/\. (?:no new claims to deallocate, )?preemption:/)[0]}`,
+    );
 }
 
 async function play(scene: Scene, sandbox: Sandbox, view: ClusterView): Promise<void> {

@@ -106,7 +106,8 @@ function played(
 }
 
 const pv = (name: string, on: string, o: Json = {}): Json => volume(name, { on, capacity: "5Gi", ...o });
-const noHelp = " preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
+const noHelp =
+  " no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
 const noVolumes = `0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.${noHelp}`;
 const dynamic = storageClass("csi", { provisioner: "csi.example" });
 const driver: DriverConfiguration = { name: "csi.example", capacity: { node1: "20Gi", node2: "20Gi" } };
