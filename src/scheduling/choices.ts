@@ -38,10 +38,11 @@ export function matchChoices(
   bySize: readonly number[],
   patterns: Patterns,
 ): VolumeId[] {
-  const ranked: VolumeId[] = [];
-  for (const { candidates } of choices) for (const id of candidates) if (!ranked.includes(id)) ranked.push(id);
-  ranked.sort((a, b) => volumes.compare(a, b));
-  const candidates = choices.map((choice) => choice.candidates.map((id) => ranked.indexOf(id)));
+  const all = new Set<VolumeId>();
+  for (const { candidates } of choices) for (const id of candidates) all.add(id);
+  const ranked = [...all].sort((a, b) => volumes.compare(a, b));
+  const rankOf = new Map(ranked.map((id, rank) => [id, rank]));
+  const candidates = choices.map((choice) => choice.candidates.map((id) => rankOf.get(id) ?? 0));
   const mustBeStatic = (index: number): boolean =>
     choices[index]?.forced === "volume" || choices[index]?.blocked !== undefined;
   const order = [...bySize.filter((index) => mustBeStatic(index)), ...bySize.filter((index) => !mustBeStatic(index))];

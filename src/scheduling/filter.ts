@@ -16,6 +16,12 @@ import type { ClusterState } from "./state.ts";
 const reasonList = Object.keys(nodeReasons) as readonly NodeReason[];
 const reasonNumber = new Map(reasonList.map((reason, index) => [reason, index]));
 
+/**
+ * A decision runs in one turn, and its cost grows with the square of the claims: without a limit, one Pod could hold up all
+ * others. With it the worst case over 5,000 nodes stays within the time that kube-scheduler gives an extender.
+ */
+const unboundClaimsMax = 64;
+
 /** Which of the named nodes can hold all claims of the Pod at once. Names asked twice are judged once. */
 export function filterNodes(state: ClusterState, pod: Pod, nodes: readonly NodeName[]): PodVerdict<NodeVerdicts> {
   return decide(state, pod, (planner) => new FlatVerdicts(state, pod, planner, [...new Set(nodes)]));
@@ -34,6 +40,10 @@ export function decide<R>(
 ): PodVerdict<R> {
   const sorted = sortClaims(state, pod);
   if (sorted.kind !== "sorted") return sorted;
+  if (sorted.delayed.length > unboundClaimsMax) {
+    const problem = `it mounts ${sorted.delayed.length} unbound claims, and ${unboundClaimsMax} are planned at most`;
+    return fault("pod", pod.key, problem) as never;
+  }
   for (const { volumeName } of sorted.bound) {
     const problem = volumeName === undefined ? undefined : state.problem("volume", volumeName);
     if (volumeName !== undefined && problem !== undefined) return fault("volume", volumeName, problem) as never;

@@ -82,3 +82,10 @@ test("a class of an in-tree plugin is provisioned, whatever its CSI driver is ca
   world.add(makePV("restored", { on: "elsewhere", class: "gp2" }));
   expect(world.planned(world.pod("p", "x"), "n1")).toEqual(["x=+gp2"]);
 });
+
+test("a Pod with more unbound claims than can be planned in bounded time is answered at once, with the limit", () => {
+  const names = Array.from({ length: 65 }, (_, index) => `c${index}`);
+  const world = new World().add(makeNode("n1"), ...names.map((name) => makePVC(name)));
+  expect(world.reasons(world.pod("p", ...names), "n1")).toEqual(["fault"]);
+  expect(world.reasons(world.pod("p", ...names.slice(0, 64)), "n1")).toEqual(["noMatchingVolume"]);
+});
