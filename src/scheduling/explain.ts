@@ -14,7 +14,7 @@ import type { Diagnosis, Planner } from "./planner.ts";
 import { limitOf, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, formatBytes, subtractBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
-import { scoreNodes } from "./score.ts";
+import { contendedMax, scoreMax, scoreNodes } from "./score.ts";
 import type { ClusterState } from "./state.ts";
 import { type Stuck, suggestForNodes, suggestForPod } from "./suggest.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
@@ -64,7 +64,8 @@ function explainNodes(state: ClusterState, pod: Pod, verdicts: NodeVerdicts): Ex
     const stuck: Stuck[] = [];
     const nodes = verdicts.names.map((node, index): NodeExplanation => {
       const contended = verdicts.contended(index);
-      const score = scores.get(node) ?? 0;
+      // An empty list says that all are equal: each is as good as the best.
+      const score = scores.size > 0 ? (scores.get(node) ?? 0) : contended ? contendedMax : scoreMax;
       const verdict = verdicts.verdict(index);
       if (verdict.fits) return { node, fits: true, contended, score, claims: explainPlan(verdict.plan) };
       const entry = state.topologies.nodes.get(node);

@@ -9,8 +9,10 @@ import type { NodeVerdicts } from "./plan.ts";
 
 /** `MaxExtenderPriority`. @see kubernetes staging/src/k8s.io/kube-scheduler/extender/v1/types.go */
 export const scoreMax = 10;
-/** The least for a node that takes nothing another Pod holds; contended nodes score 1 and 0. */
+/** The least for a node that takes nothing another Pod holds. */
 const uncontendedMin = 2;
+/** The most for a node that does; such nodes score 1 and 0. */
+export const contendedMax = 1;
 
 /** Integers 0..10 in the verdicts' order for feasible nodes; empty when all are equal ("no opinion"). */
 export function scoreNodes(verdicts: NodeVerdicts): readonly { node: NodeName; score: number }[] {
@@ -19,7 +21,7 @@ export function scoreNodes(verdicts: NodeVerdicts): readonly { node: NodeName; s
     const group = verdicts.names.flatMap((_, index) =>
       verdicts.fits(index) && verdicts.contended(index) === contended ? [index] : [],
     );
-    const [high, low] = contended ? [uncontendedMin - 1, 0] : [scoreMax, uncontendedMin];
+    const [high, low] = contended ? [contendedMax, 0] : [scoreMax, uncontendedMin];
     rank(verdicts, group, high, low, scores);
   }
   const feasible = verdicts.names.flatMap((node, index) =>

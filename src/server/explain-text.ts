@@ -51,9 +51,7 @@ function groupLines(group: readonly NodeExplanation[]): string[] {
   if (!first) return [];
   const names = listNames(group.map(({ node }) => node));
   const contended = first.contended ? ", on volumes or capacity that other Pods hold" : "";
-  // Where all nodes are equal none has a score.
-  const score = first.score === 0 ? "" : `, score ${first.score}`;
-  const verdict = first.fits ? `fits${score}${contended}` : `refused: ${first.reason ?? ""}`;
+  const verdict = first.fits ? `fits, score ${first.score}${contended}` : `refused: ${first.reason ?? ""}`;
   return [`${names}: ${verdict}`, ...(first.claims ?? []).flatMap(claimLines).map((line) => `  ${line}`)];
 }
 

@@ -32,7 +32,7 @@ const want = {
   pod: "d/p",
   schedulable: true,
   nodes: [
-    { node: "n1", fits: true, contended: false, score: 0, claims: [{ claim: "d/x", volume: "a" }] },
+    { node: "n1", fits: true, contended: false, score: 10, claims: [{ claim: "d/x", volume: "a" }] },
     {
       node: "n2",
       fits: false,
@@ -83,7 +83,7 @@ test("the table names nodes, verdicts, volumes and what would help", async () =>
   const path = write("all.yaml", documents(cluster));
   const { stdout } = await simulate("-f", path, "--pod", "d/p");
   expect(stdout).toBe(`NODE  FITS  SCORE  DETAIL
-n1    yes   0      d/x: volume a
+n1    yes   10     d/x: volume a
 n2    no    -      node(s) didn't find available persistent volumes to bind
                    d/x: b: too small: 1Gi of 5Gi
 

@@ -161,7 +161,7 @@ As of 2026-01-01T00:00:00.000Z
 Asked once, last at 2026-01-01T00:00:00.000Z: 1 nodes offered, 0 feasible (infeasible)
 Feasible, but not offered by kube-scheduler when it last asked: n1
 
-n1: fits
+n1: fits, score 10
   d/x: volume a
 
 n2: refused: node(s) didn't find available persistent volumes to bind
