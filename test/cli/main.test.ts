@@ -22,8 +22,7 @@ test("without a command, and with --help, it lists the commands", async () => {
   const [none, help] = await Promise.all([berth(), berth("--help")]);
   expect(help).toEqual(none);
   expect(help.code).toBe(0);
-  for (const command of ["serve", "sandbox", "simulate", "version"])
-    expect(help.stdout).toContain(`\n  ${command} `);
+  for (const command of ["serve", "sandbox", "simulate", "version"]) expect(help.stdout).toContain(`\n  ${command} `);
 });
 
 test("a mistyped command is one line with the near one, and 2", async () => {
