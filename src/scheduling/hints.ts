@@ -5,9 +5,11 @@
 import { sortClaims } from "./claims.ts";
 import { whyNot } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
-import { type ClassName, compareText, type NodeName } from "./names.ts";
-import { accessModeBits, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
+import { type ClaimKey, type ClassName, compareText, type NodeName } from "./names.ts";
+import { accessModeBits, type Capacity, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
+import { type Pool, poolsOf } from "./pools.ts";
 import { isProvisioned } from "./provisioning.ts";
+import { formatBytes } from "./quantity.ts";
 import { matchesLabels, type NodeSelector, type Requirement } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
@@ -28,6 +30,7 @@ export function hintsFor(state: ClusterState, pod: Pod, isStuck: boolean): strin
     ...bound.flatMap((one) => zoneHints(state, one)),
     ...sorted.bound.flatMap((claim) => soleUserHints(state, pod, claim)),
     ...(pod.nodeName === undefined ? [] : open.flatMap((claim) => unscheduledHints(claim))),
+    ...open.flatMap((claim) => reservationHints(state, claim)),
     ...open.flatMap((claim) => openHints(state, claim, isStuck)),
     ...(isStuck ? capacityHints(state, open) : []),
   ];
@@ -78,16 +81,17 @@ function unreachable(state: ClusterState, { key }: Claim, { name, affinity }: Vo
   const terms = affinity?.terms ?? [];
   const keys = new Set(terms.flatMap(({ labels }) => labels.map((requirement) => requirement.key)));
   const isEmpty = terms.some(({ labels }) => labels.some(({ values }) => values.has("")));
-  const known = [...keys].map((label) => {
-    const values = new Set([...state.topologies.nodes.values()].flatMap(({ node }) => node.labels.get(label) ?? []));
-    return values.size === 0 ? `no node has the label ${label}` : `nodes have ${label} ${list(values)}`;
-  });
   return [
     `claim ${key} is bound to volume ${name}, whose node affinity matches no node of the cluster: ${affinityText(affinity)}`,
     ...(isEmpty ? ["its value is empty"] : []),
-    ...known,
+    ...[...keys].map((label) => valuesText(state, label)),
     "its data is out of reach unless such a node returns",
   ].join("; ");
+}
+
+function valuesText(state: ClusterState, label: string): string {
+  const values = new Set([...state.topologies.nodes.values()].flatMap(({ node }) => node.labels.get(label) ?? []));
+  return values.size === 0 ? `no node has the label ${label}` : `nodes have ${label} ${list(values)}`;
 }
 
 function trouble(node: Node | undefined): string[] {
@@ -110,14 +114,17 @@ function zoneHints(state: ClusterState, { claim }: BoundClaim): string[] {
 
 function soleUserHints(state: ClusterState, pod: Pod, { key, accessModes }: Claim): string[] {
   if ((accessModes & accessModeBits.ReadWriteOncePod) === 0) return [];
-  const others = [...state.keys("pod")].filter((name) => {
-    const other = state.get("pod", name);
-    return other && other.uid !== pod.uid && !other.finished && other.claims.some(({ claim }) => claim === key);
-  });
+  const others = [...state.keys("pod")].filter((name) => mounts(state.get("pod", name), pod, key));
   const named = others.length === 0 ? "" : `; Pod ${list(others)} mounts it too`;
   return [
     `claim ${key} is ReadWriteOncePod: kube-scheduler's VolumeRestrictions plugin lets one Pod at a time use it${named}`,
   ];
+}
+
+/** Another Pod, and one that has not ended. */
+function mounts(other: Pod | undefined, pod: Pod, key: ClaimKey): boolean {
+  if (!other || other.uid === pod.uid || other.finished) return false;
+  return other.claims.some(({ claim }) => claim === key);
 }
 
 function unscheduledHints({ key, selectedNode }: Claim): string[] {
@@ -125,6 +132,21 @@ function unscheduledHints({ key, selectedNode }: Claim): string[] {
   return [
     `the Pod was assigned without Berth and claim ${key} is not bound: nobody will bind it; leave spec.nodeName to the scheduler and use node affinity`,
   ];
+}
+
+/** Volumes that somebody meant for the claim and that cannot serve it. */
+function reservationHints(state: ClusterState, claim: Claim): string[] {
+  return [...(state.volumes.referringTo(claim.key) ?? [])]
+    .map((id) => state.volumes.at(id))
+    .sort((a, b) => compareText(a.name, b.name))
+    .flatMap((volume) => {
+      const why = whyNot(claim, volume, undefined);
+      if (why === undefined) return [];
+      // whyNot tells a claim of another uid by its name, which here is the same.
+      const isOlder = volume.claimRef?.uid !== undefined && volume.claimRef.uid !== claim.uid;
+      const said = isOlder ? "it belongs to an earlier claim of that name" : why;
+      return [`volume ${volume.name} is reserved for claim ${claim.key} and cannot serve it: ${said}`];
+    });
 }
 
 /** What free volumes there are that nearly do. */
@@ -170,16 +192,28 @@ function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
     const pools = [...state.pools.all()].filter((pool) => pool.class === name && pool.newest);
     if (pools.length === 0)
       return [`no capacity object exists for class ${name} anywhere: is the provisioner publishing?`];
-    const covered = (entry: NodeEntry): boolean => pools.some(({ topology }) => topology.members.has(entry));
-    const hasDriver = ({ node }: NodeEntry): boolean =>
-      state.get("csiNode", node.name)?.drivers.includes(provisioner) ?? false;
-    const silent = nodesWhere(state, (entry) => hasDriver(entry) && !covered(entry));
-    return silent.size === 0
-      ? []
-      : [
-          `the driver of class ${name} runs on ${list(silent)} and publishes no capacity there: that is not the same as full`,
-        ];
+    const { everywhere } = state.topologies;
+    const isSilent = ({ node, topologies }: NodeEntry): boolean =>
+      (state.get("csiNode", node.name)?.drivers.includes(provisioner) ?? false) &&
+      poolsOf(topologies, everywhere, name).length === 0;
+    const silent = nodesWhere(state, isSilent);
+    const told = `the driver of class ${name} runs on ${list(silent)} and publishes no capacity there: that is not the same as full`;
+    return [...(silent.size === 0 ? [] : [told]), ...pools.flatMap(leftOverHints)];
   });
+}
+
+/** A rebuilt node may leave an old object behind: it is not added to the new one (departure D17). */
+function leftOverHints({ class: name, objects, newest }: Pool): string[] {
+  const old = [...objects.values()].filter((object) => object !== newest);
+  if (old.length === 0 || !newest) return [];
+  const described = old.map(capacityText).sort(compareText);
+  return [
+    `${objects.size} capacity objects for class ${name} cover the same nodes: the newest counts, ${capacityText(newest)}, and not ${list(described)}`,
+  ];
+}
+
+function capacityText({ key, capacity }: Capacity): string {
+  return `${key} (${capacity === undefined ? "no capacity" : formatBytes(capacity)})`;
 }
 
 function nodesWhere(state: ClusterState, holds: (entry: NodeEntry) => boolean): Set<NodeName> {

@@ -280,6 +280,61 @@ test("FR-041: one volume on a node without room for the other is called a dead e
   expect((await explain(server)).schedulable).toBe(true);
 });
 
+test("FR-038: an object that a rebuilt node left behind is shown beside the one that counts", async () => {
+  const server = cluster(...csi("n1"), makePVC("x", { class: "csi", request: "100Gi" }), makePod("p", ["x"]));
+  const on = { class: "csi", on: "n1" };
+  server.add(makeCapacity("old", { ...on, capacity: "800Gi", created: "2026-01-01T00:00:00Z" }));
+  server.add(makeCapacity("new", { ...on, capacity: "20Gi", created: "2026-02-01T00:00:00Z" }));
+  expect(await notes(server)).toEqual([
+    "2 capacity objects for class csi cover the same nodes: the newest counts, kube-system/new (20Gi), and not kube-system/old (800Gi)",
+  ]);
+});
+
+const reserved: Record<string, { volume: Parameters<typeof makePV>[1]; says: string[] }> = {
+  "is too small": { volume: { capacity: "5Gi" }, says: ["too small: 5Gi of 10Gi"] },
+  "is of another class": { volume: { class: "fast" }, says: ['class "fast", the claim asks for "local"'] },
+  "lacks an access mode": {
+    volume: { modes: ["ReadOnlyMany"] },
+    says: ["lacks an access mode the claim asks for"],
+  },
+  "belonged to an earlier claim": {
+    volume: { claimUid: "dead", phase: "Released" },
+    says: ["it belongs to an earlier claim of that name"],
+  },
+  "is being deleted": { volume: { deleting: true }, says: ["being deleted"] },
+  "will do": { volume: {}, says: [] },
+};
+
+test.for(Object.entries(reserved))(
+  "FR-010: a volume that is reserved for the claim and %s",
+  async ([, { volume, says }]) => {
+    const server = cluster(makePV("r", { on: "n1", claim: "x", ...volume }), makePV("ok", { on: "n1" }));
+    server.add(makePVC("x", { request: "10Gi" }), makePod("p", ["x"]));
+    expect((await explain(server)).schedulable).toBe(true);
+    expect(await notes(server)).toEqual(
+      says.map((why) => `volume r is reserved for claim d/x and cannot serve it: ${why}`),
+    );
+  },
+);
+
+test("FR-015: one claim pins the Pod to a node where the other finds no volume, and both are said", async () => {
+  const server = cluster(makePV("a", { on: "n1", claim: "x", claimUid: "ux" }), makePV("c", { on: "n2" }));
+  server.add(makePVC("x", { volume: "a" }), makePVC("y"), makePod("p", ["x", "y"]));
+  const report = await explain(server);
+  expect(report.schedulable).toBe(false);
+  expect(report.notes).toContain("pinned to n1 by claim d/x");
+  expect(report.suggestion).toBe(
+    "Add a volume of class local with at least 5Gi (Filesystem, ReadWriteOnce) on node n1 for claim d/y",
+  );
+});
+
+test("FR-018: whoever touches an unreadable object is told which and why; nobody else is", async () => {
+  const server = cluster(makePV("a", { on: "n1" }), makePVC("x"), makePod("p", ["x"]), makePod("q", ["bad"]));
+  server.add(makePVC("bad", { request: "abc" }), makePV("broken", { on: "n1", capacity: "??" }));
+  expect(await explain(server)).toMatchObject({ schedulable: true, notes: [expect.stringMatching(/^never asked/)] });
+  expect((await explain(server, "q")).reason).toMatch(/^claim d\/bad cannot be read: .*"abc" is no size$/);
+});
+
 const bypassed: Record<string, { claim: Parameters<typeof makePVC>[1]; unbound: boolean }> = {
   "a static claim": { claim: {}, unbound: true },
   "a dynamic claim": { claim: { class: "csi" }, unbound: true },
