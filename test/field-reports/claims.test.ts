@@ -193,6 +193,24 @@ test.for(Object.entries(crowds))("FR-035: Pods with claims in two pools: %s", ([
   for (const pool of world.state.pools.all()) expect(pool.promised).toBeLessThanOrEqual(pool.newest?.capacity ?? 0n);
 });
 
+test.for(["static", "provisioned"])(
+  "FR-043: a Pod that gives up leaves a shared %s claim's promise to the others",
+  (how) => {
+    const world = new World().add(...csi("n1"), makeCapacity("c", { class: "csi", on: "n1", capacity: "50Gi" }));
+    const name = how === "static" ? "local" : "csi";
+    world.add(makePV("a", { on: "n1" }), makePVC("s", { class: name, request: "5Gi" }), makePVC("t", { class: name }));
+    const other = world.pod("other", "t");
+    if (how !== "static") world.add(makePVC("s", { class: name, request: "48Gi" }));
+    const pods = ["p1", "p2"].map((pod) => world.pod(pod, "s"));
+    for (const pod of pods) expect(world.state.reservations.assume(pod.uid, world.plan(pod, "n1")).ok).toBe(true);
+    const fits = pods.toReversed().map(({ uid }) => {
+      world.state.reservations.forget(uid);
+      return world.fitting(other);
+    });
+    expect(fits).toEqual([[], ["n1"]]);
+  },
+);
+
 test.for([
   ["smaller", { class: "csi", request: "10Gi" }],
   ["of another class", { request: "10Gi" }],
