@@ -7,8 +7,10 @@ async function messageOf(world: World, name = "p"): Promise<string | undefined> 
   return (await world.get("pods", name))?.status?.conditions?.find(({ type }) => type === "PodScheduled")?.message;
 }
 
-const notHelpful = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
-const noVictims = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
+const notHelpful =
+  "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+const noVictims =
+  "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
 const term = (key: string, operator: string, values: readonly string[] = []) => ({
   nodeAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: {
@@ -161,7 +163,7 @@ test("reasons are counted over nodes, sorted, and the extender's stand among the
   await world.runtime.advance(100);
   await world.apply(pod("p"));
   expect(await messageOf(world)).toBe(
-    "0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) had no disk. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+    "0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) had no disk. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
   );
 });
 
@@ -260,7 +262,9 @@ test("a pod that may not preempt says so", async () => {
   await world.apply(node("n"), pod("full", { cpu: "4", spec: { nodeName: "n" } }));
   await world.runtime.advance(100);
   await world.apply(pod("p", { cpu: "1", spec: { preemptionPolicy: "Never" } }));
-  expect(await messageOf(world)).toContain("preemption: not eligible due to preemptionPolicy=Never.");
+  expect(await messageOf(world)).toContain(
+    "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.",
+  );
 });
 
 test("a claim that one pod alone may use keeps the next one waiting", async () => {

@@ -13,22 +13,24 @@ export interface Preemption {
 
 type Candidates = Map<string, Victims>;
 
+/** DynamicResources is asked before DefaultPreemption, and says this of every pod that has no ResourceClaims. */
+const refusedBy = "no new claims to deallocate, preemption:";
 const notHelpful = "Preemption is not helpful for scheduling";
 const noVictims = "No preemption victims found for incoming pod";
 
 /** Decides only: the caller deletes the victims and nominates the node. */
 export async function preempt(context: CycleContext, pod: Pod, refusals: Refusals): Promise<Preemption> {
   const ineligible = whyIneligible(context, pod);
-  if (ineligible !== undefined) return { message: `preemption: ${ineligible}` };
+  if (ineligible !== undefined) return { message: `${refusedBy} ${ineligible}` };
   const { candidates, reasons, error } = findCandidates(context, pod, refusals);
   if (candidates.size === 0) {
     if (error !== undefined) return { message: `preemption: ${error}` };
-    return { message: `preemption: ${fitMessage({ nodes: context.snapshot.nodes.size, reasons: reasons.values() })}` };
+    return { message: `${refusedBy} ${fitMessage({ nodes: context.snapshot.nodes.size, reasons: reasons.values() })}` };
   }
   const agreed = await askExtenders(context, pod, candidates);
   if (typeof agreed === "string") return { message: `preemption: ${agreed}` };
   const chosen = pickOne(agreed);
-  if (!chosen) return { message: "preemption: no candidate node for preemption" };
+  if (!chosen) return { message: `${refusedBy} no candidate node for preemption` };
   return { message: "", chosen };
 }
 
