@@ -60,9 +60,13 @@ try {
   say("--- | --- | ---");
   for (const file of files.sort()) {
     const scenario = readScenario(file);
+    const name = basename(file, ".yaml");
+    if (scenario.awaits) {
+      say(`${name}: ${scenario.name} | awaits ${scenario.awaits} | not run`);
+      continue;
+    }
     const sandbox = await timed(() => onSandbox(scenario));
     const real = await timed(() => onReal(scenario, plane));
-    const name = basename(file, ".yaml");
     say(`${name}: ${scenario.name} | ${word(sandbox)} | ${word(real)}`);
     if (!sandbox.ok) faults.push(`${name} on the sandbox: ${sandbox.why}`);
     if (!real.ok) faults.push(`${name} on the real control plane: ${real.why}`);

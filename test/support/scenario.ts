@@ -4,6 +4,7 @@
  *
  *     name: a sentence that states what is shown
  *     covers: [what it is about]
+ *     awaits: what Berth lacks as yet                     # optional: the scenario is kept for it, and not run
  *     steps:
  *     - files: [manifests/examples/10-classes.yaml]     # applied in order
  *     - given: {nodes: {n1: }, classes: {local: wait}, …} # short forms, see given.ts
@@ -72,6 +73,8 @@ export type Step =
 export interface Scenario {
   readonly name: string;
   readonly covers: readonly string[];
+  /** What Berth lacks as yet, where the scenario must fail without it: it is known, and not run. */
+  readonly awaits?: string;
   readonly steps: readonly Step[];
 }
 
