@@ -24,24 +24,33 @@ const matchesNothing: Term = { labels: [], fields: [] };
 
 function readTerm(raw: unknown, path: string): Term {
   const term = object(raw, path);
-  const labels = readRequirements(term, "matchExpressions", path);
-  const fields = readRequirements(term, "matchFields", path);
-  if (!labels || !fields) return matchesNothing;
-  return fields.every(isFieldRequirement) ? { labels, fields } : matchesNothing;
+  const labels = readRequirements(term, "matchExpressions", path, compile);
+  const fields = readRequirements(term, "matchFields", path, compileField);
+  return labels && fields ? { labels, fields } : matchesNothing;
 }
 
-/** Fields know In and NotIn with one value. */
-function isFieldRequirement({ operator, values }: Requirement): boolean {
-  return (operator === "In" || operator === "NotIn") && values.size === 1;
+/**
+ * Fields know In and NotIn with one value, which need not be fit for a label: a node's name may have 253 characters.
+ *
+ * @see component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go, nodeSelectorRequirementsAsFieldSelector
+ */
+function compileField(key: string, operator: string, values: readonly string[]): Requirement | undefined {
+  const isKnown = operator === "In" || operator === "NotIn";
+  return isKnown && values.length === 1 ? requirement(key, operator, values) : undefined;
 }
 
 /** Undefined when one of them is not valid. */
-function readRequirements(fields: Fields, name: string, path: string): Requirement[] | undefined {
+function readRequirements(
+  fields: Fields,
+  name: string,
+  path: string,
+  compileOne: typeof compile,
+): Requirement[] | undefined {
   const found: Requirement[] = [];
   for (const [index, raw] of list(fields, name, `${path}.${name}`).entries()) {
     const where = `${path}.${name}[${index}]`;
     const one = object(raw, where);
-    const read = compile(
+    const read = compileOne(
       requiredText(one, "key", `${where}.key`),
       requiredText(one, "operator", `${where}.operator`),
       texts(one, "values", `${where}.values`),

@@ -211,9 +211,13 @@ function sharedLabels(labels: Labels, interning: Interning): Labels {
   return interning.value(identity, () => labels);
 }
 
+/** The API writes sizes as text. A bare number, as files have it, may have lost digits on the way here when it is no safe integer. */
 function bytes(fields: Fields, name: string, path: string): Bytes | undefined {
   const value = field(fields, name);
   if (value === undefined) return undefined;
+  if (typeof value === "number" && !Number.isSafeInteger(value)) {
+    throw new Fault(path, "a number that cannot be read exactly; write it in quotes");
+  }
   const written = amount(value);
   const read = written === undefined ? undefined : parseBytes(written);
   if (read !== undefined) return read;

@@ -13,16 +13,17 @@ export interface Unsettled {
   readonly text: string;
 }
 
-/** Reads each object live, a few at a time; undefined when all of them are truly missing. */
+/**
+ * Reads the first `perCallMax` objects live, a few at a time; undefined when all of these are truly missing. The others are then
+ * taken to be missing too: a cache that is behind would have shown itself in the sample, and what is refused for one missing
+ * object stays refused. To answer `Error` for the mere number would answer it for ever.
+ */
 export async function settleDoubts(
   { cluster, config, metrics, runtime }: Parts,
   doubts: readonly Doubt[],
   signal: AbortSignal,
 ): Promise<Unsettled | undefined> {
   const { perCallMax, inParallelMax, timeoutMs } = config.liveReads;
-  if (doubts.length > perCallMax) {
-    return { cause: "behind", text: `${doubts.length} objects that the Pod needs are not in the cache` };
-  }
   const deadline = new AbortController();
   const timer = runtime.timer(timeoutMs, () => deadline.abort());
   const either = AbortSignal.any([signal, deadline.signal]);
@@ -30,7 +31,7 @@ export async function settleDoubts(
   const late = new Promise<LiveOutcome>((resolve) => {
     either.addEventListener("abort", () => resolve({ failed: "no answer in time" }), { once: true });
   });
-  const waiting = [...doubts];
+  const waiting = doubts.slice(0, perCallMax);
   const outcomes: { doubt: Doubt; outcome: LiveOutcome }[] = [];
   const readOn = async (): Promise<void> => {
     for (let doubt = waiting.shift(); doubt; doubt = waiting.shift()) {
@@ -43,7 +44,7 @@ export async function settleDoubts(
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(inParallelMax, doubts.length) }, readOn));
+    await Promise.all(Array.from({ length: Math.min(inParallelMax, waiting.length) }, readOn));
   } finally {
     timer.cancel();
   }

@@ -324,6 +324,11 @@ const faults: Record<string, { kind: Kind; raw: unknown; field: string }> = {
     raw: put(["spec", "capacity"], {})(makePV("a")),
     field: "spec.capacity.storage",
   },
+  "a capacity that is a number which may have lost digits": {
+    kind: "volume",
+    raw: put(["spec", "capacity", "storage"], 2 ** 53)(makePV("a")),
+    field: "spec.capacity.storage",
+  },
   "a capacity that is no quantity": {
     kind: "volume",
     raw: makePV("a", { capacity: "??" }),
@@ -480,6 +485,10 @@ const affinities: Record<string, { edit: Edit; want: readonly string[] }> = {
   "a field names the node": {
     edit: terms({ matchFields: [{ key: "metadata.name", operator: "In", values: ["n2"] }] }),
     want: ["n2"],
+  },
+  "a field's value is no label's, and may be longer": {
+    edit: terms({ matchFields: [{ key: "metadata.name", operator: "NotIn", values: [`n1.${"x".repeat(90)}`] }] }),
+    want: ["n1", "n2"],
   },
   "a field may exclude the node": {
     edit: terms({ matchFields: [{ key: "metadata.name", operator: "NotIn", values: ["n2"] }] }),

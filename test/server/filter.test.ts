@@ -180,9 +180,22 @@ test("live reads of one call are few at a time, and bounded", async () => {
   server.add(...["c1", "c2", "c3"].map((name) => makePVC(name, { volume: `v-${name}` })));
   await server.post("/v1/filter", extenderArgs(makePod("q", ["c1", "c2"]), ["n1"]));
   expect([openMax, server.liveReads]).toEqual([1, ["volume v-c1", "volume v-c2"]]);
-  const more = await server.post("/v1/filter", extenderArgs(makePod("q", ["c1", "c2", "c3"]), ["n1"]));
-  expect(more.json.Error).toBe("3 objects that the Pod needs are not in the cache");
-  expect(server.liveReads).toHaveLength(2);
+});
+
+test("of more doubts than a call may read, the first are read, and what the API says of them counts", async () => {
+  const server = threeNodes({ liveReads: { timeoutMs: 1_000, perCallMax: 2, inParallelMax: 1 } });
+  server.add(...["c1", "c2", "c3"].map((name) => makePVC(name, { volume: `v-${name}` })));
+  const ask = () => server.post("/v1/filter", extenderArgs(makePod("q", ["c1", "c2", "c3"]), ["n1"]));
+  server.live = async (_kind, key) => ({ found: key === "v-c2" });
+  expect((await ask()).json.Error).toBe('persistentvolume "v-c2" exists but has not reached the cache yet');
+  server.live = async (_kind, key) => (key === "v-c1" ? { failed: "HTTP 500" } : { found: false });
+  expect((await ask()).json.Error).toBe('persistentvolume "v-c1" is not in the cache and could not be read: HTTP 500');
+  expect(server.liveReads).toHaveLength(4);
+  server.live = async () => ({ found: false });
+  const { json } = await ask();
+  expect(json.Error ?? "").toBe("");
+  expect(json.NodeNames ?? []).toEqual([]);
+  expect(server.liveReads).toEqual(Array.from({ length: 3 }, () => ["volume v-c1", "volume v-c2"]).flat());
 });
 
 test("a Pod holds what it fits on while that is few nodes, and nothing when it is assigned or being bound", async () => {
