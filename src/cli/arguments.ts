@@ -23,9 +23,12 @@ export function parseOptions<const O extends Options>(argv: readonly string[], o
 
 function sayWhy(error: Error & { code?: string }, argv: readonly string[], known: readonly string[]): string {
   if (error.code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const wrong = argv.find((word) => word.startsWith("--") && !known.includes(word.slice(2).replace(/=.*/s, "")));
-    const near = wrong && nearestName(wrong.slice(2), known);
-    return `${wrong ?? error.message} is not an option; ${near ? `did you mean "--${near}"?` : 'see "--help"'}`;
+    const written = (word: string): string => word.replace(/^-+/, "").replace(/=.*/s, "");
+    const isWrong = (word: string): boolean => word.startsWith("--") && !known.includes(written(word));
+    const word = argv.find(isWrong);
+    const near = word && nearestName(written(word), known);
+    const wrong = word?.replace(/=.*/s, "") ?? /'(-[^']*)'/.exec(error.message)?.[1] ?? error.message;
+    return `${wrong} is not an option; ${near ? `did you mean "--${near}"?` : 'see "--help"'}`;
   }
   return (error.message.split(/\.?\n|\. /)[0] ?? "").trim();
 }

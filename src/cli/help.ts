@@ -15,6 +15,7 @@ ${lines.join("\n")}
 }
 
 export function unknownCommand(name: string, known: readonly string[]): string {
-  const near = nearestName(name, known);
-  return `there is no command "${name}"; ${near ? `did you mean "${near}"?` : 'see "berth --help"'}`;
+  const isOption = name.startsWith("-");
+  const near = nearestName(name, isOption ? ["--help", "--version"] : known);
+  return `${isOption ? `${name} is not an option` : `there is no command "${name}"`}; ${near ? `did you mean "${near}"?` : 'see "berth --help"'}`;
 }

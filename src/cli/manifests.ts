@@ -1,13 +1,13 @@
 /** Kubernetes objects from files as `kubectl get … -o yaml` or `-o json` writes them, offline. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isMap, LineCounter, parseAllDocuments } from "yaml";
+import { type Document, isMap, LineCounter, parseAllDocuments } from "yaml";
 import { Misuse } from "./arguments.ts";
 
 /** One object and where it stands, for messages. */
 export interface Manifest {
   readonly object: Readonly<Record<string, unknown>>;
-  /** "FILE:LINE", or "FILE" for one of a list. */
+  /** "FILE:LINE", or "FILE: items[N]" for one of a list. */
   readonly where: string;
 }
 
@@ -71,17 +71,30 @@ function readYaml(path: string, text: string): Manifest[] {
     prettyErrors: false,
     strict: false,
     logLevel: "error",
+    // As kubectl reads "<<".
+    merge: true,
   });
   const found: Manifest[] = [];
   for (const document of Array.isArray(documents) ? documents : []) {
     const broken = document.errors[0];
     if (broken) throw new Misuse(`${path}:${lines.linePos(broken.pos[0]).line}: ${broken.message}`);
     const { contents } = document;
-    if (!contents || document.toJS() === null) continue;
+    if (!contents) continue;
     const start = isMap(contents) ? (contents.range?.[0] ?? 0) : 0;
-    found.push(...takeApart(document.toJS(), path, `${path}:${Math.max(1, lines.linePos(start).line)}`));
+    const where = `${path}:${Math.max(1, lines.linePos(start).line)}`;
+    const value = unfold(document, where);
+    if (value !== null) found.push(...takeApart(value, path, where));
   }
   return found;
+}
+
+/** Aliases are followed only here, so what is wrong with them shows up late, and as an exception. */
+function unfold(document: Document, where: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new Misuse(`${where}: ${(error as Error).message}`);
+  }
 }
 
 /** A list's items, or the object itself. Lists of one kind, as the API gives them, leave the kind out of their items. */
@@ -94,7 +107,7 @@ function takeApart(value: unknown, path: string, where: string): Manifest[] {
   return items.flatMap((item: unknown, index) => {
     if (!isObject(item)) throw new Misuse(`${where}: items[${index}] is not an object`);
     const named = itemKind === "" || "kind" in item ? item : { apiVersion, kind: itemKind, ...item };
-    return takeApart(named, path, path);
+    return takeApart(named, path, `${path}: items[${index}]`);
   });
 }
 

@@ -1,5 +1,5 @@
 /** `berth sandbox`: a whole cluster in this process, with Berth in it, and kubectl welcome. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Listener, listen } from "../http/listener.ts";
@@ -93,11 +93,14 @@ async function runSandbox(io: CommandIo, run: Run): Promise<number> {
   };
   const sandbox = new Sandbox({ runtime, scheduler: false });
   const listener = await serveApi(sandbox, run.address);
+  const temporary = run.kubeconfig === undefined ? mkdtempSync(join(tmpdir(), "berth-sandbox-")) : undefined;
   let extender: RunningExtender | undefined;
   try {
     const { host, port } = listener;
     const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-    stdout.write(`API on ${url}, kubectl --kubeconfig ${writeKubeconfig(url, run.kubeconfig)}\n`);
+    const path = run.kubeconfig ?? join(temporary ?? "", "kubeconfig");
+    writeKubeconfig(url, path);
+    stdout.write(`API on ${url}, kubectl --kubeconfig ${path}\n`);
     extender = await run.startExtender?.({ api: sandbox.api.exchange, runtime, io });
     if (run.schedules) sandbox.startScheduler(extender?.entries ?? [], { onCycle });
     await apply(sandbox, run.manifests);
@@ -106,6 +109,7 @@ async function runSandbox(io: CommandIo, run: Run): Promise<number> {
     sandbox.stop();
     await extender?.stop();
     await listener.closeNow();
+    if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
   }
 }
 
@@ -134,14 +138,12 @@ async function untilAborted({ signal }: CommandIo): Promise<number> {
   return 0;
 }
 
-function writeKubeconfig(url: string, wanted: string | undefined): string {
-  const path = wanted ?? join(mkdtempSync(join(tmpdir(), "berth-sandbox-")), "kubeconfig");
+function writeKubeconfig(url: string, path: string): void {
   try {
     writeFileSync(path, kubeconfigFor(url), { mode: 0o600 });
   } catch (error) {
     throw new Misuse(`--write-kubeconfig ${path}: ${(error as Error).message}`);
   }
-  return path;
 }
 
 function readAddress(text: string): { host: string; port: number } {

@@ -1,15 +1,16 @@
 /** `berth simulate`: which nodes could hold a Pod's volumes, from files and offline. The same input gives the same bytes. */
-import { kindInfo, translate } from "../apis/kubernetes.ts";
+import { kindInfo } from "../apis/kubernetes.ts";
 import { explainPod } from "../scheduling/explain.ts";
 import { filterNodes } from "../scheduling/filter.ts";
 import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
-import { type Kind, kinds, type Pod } from "../scheduling/objects.ts";
+import type { Pod } from "../scheduling/objects.ts";
 import type { Explanation } from "../scheduling/plan.ts";
 import { ClusterState } from "../scheduling/state.ts";
 import { claimLines } from "../server/explain-text.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import type { Command, CommandIo } from "./io.ts";
-import { type Manifest, readManifests } from "./manifests.ts";
+import { readManifests } from "./manifests.ts";
+import { absentKinds, isAbsent, loadState } from "./simulate-input.ts";
 import { printTable } from "./table.ts";
 
 const help = `Usage: berth simulate -f FILE... --pod NAMESPACE/NAME [--node NAME]... [-o table|json]
@@ -45,11 +46,13 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   const key = readPodKey(options.pod);
 
   const state = new ClusterState({ clock: () => 0 });
-  const warnings = load(state, readManifests(options.file));
+  const warnings = loadState(state, readManifests(options.file));
   const pod = findPod(state, key);
+  if (!options.node && isAbsent(state, "node"))
+    throw new Misuse('no Node in the files; add "kubectl get nodes -o yaml"');
   const nodes = options.node && [...new Set(options.node)].sort().map(nodeName);
   refuseFaults(state, pod, nodes);
-  warn(io, warnings);
+  warn(io, [...warnings, ...absentKinds(state, pod)]);
 
   const explanation = explainPod(state, pod, nodes);
   io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
@@ -60,38 +63,6 @@ function readPodKey(written: string | undefined): PodKey {
   const [namespace, name, more] = written?.split("/") ?? [];
   if (namespace && name && more === undefined) return podKey(namespace, name);
   throw new Misuse(`${written === undefined ? "name" : `--pod ${written}: name`} the Pod as "--pod NAMESPACE/NAME"`);
-}
-
-const kindOf: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [kindInfo[kind].kind, kind]));
-
-/** Fills the state; answers a warning for each object that could not be read. Other kinds are passed over. */
-function load(state: ClusterState, manifests: readonly Manifest[]): string[] {
-  const warnings: string[] = [];
-  for (const { object, where } of manifests) {
-    const kind = kindOf.get(String(object["kind"]));
-    if (!kind) continue;
-    const { namespaced, kind: word } = kindInfo[kind];
-    const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
-    const { name } = metadata;
-    if (typeof name !== "string" || name === "") throw new Misuse(`${where}: ${word} without metadata.name`);
-    // What the API server would fill in for an object that was never created.
-    const namespace = namespaced ? String(metadata["namespace"] ?? "default") : undefined;
-    const key = namespace === undefined ? name : `${namespace}/${name}`;
-    const filled = {
-      resourceVersion: "0",
-      ...metadata,
-      uid: metadata["uid"] ?? `${kind}/${key}`,
-      ...(namespace !== undefined && { namespace }),
-    };
-    const read = translate(kind, { ...object, metadata: filled });
-    if (read.ok) state.set(kind, read.key, read.object);
-    else {
-      const problem = `${read.field}: ${read.problem}`;
-      state.setAside(kind, key, problem);
-      warnings.push(`${where}: ${word} ${key} cannot be read: ${problem}`);
-    }
-  }
-  return warnings;
 }
 
 function findPod(state: ClusterState, key: PodKey): Pod {

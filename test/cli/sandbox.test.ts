@@ -1,12 +1,13 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import type { CommandIo } from "../../src/cli/io.ts";
 import { type StartExtender, sandboxCommand } from "../../src/cli/sandbox.ts";
 import { nodeRuntime } from "../../src/runtime/node-runtime.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "berth-sandbox-test-"));
+afterAll(() => rmSync(directory, { recursive: true }));
 
 function write(name: string, text: string): string {
   const path = join(directory, name);
@@ -84,7 +85,10 @@ test("with --keep it runs until it is told to stop", async () => {
   const controller = new AbortController();
   const running = run(["--keep", "--no-scheduler"], { signal: controller.signal });
   controller.abort();
-  expect((await running).code).toBe(0);
+  const { code, out } = await running;
+  expect(code).toBe(0);
+  const path = /--kubeconfig (\S+)/.exec(out)?.[1] ?? "";
+  expect([path.endsWith("kubeconfig"), existsSync(join(path, ".."))]).toEqual([true, false]);
 });
 
 test("another extender can be handed in", async () => {

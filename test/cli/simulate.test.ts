@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { simulateCommand } from "../../src/cli/simulate.ts";
-import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
 import { runCommand } from "./support.ts";
 
 let directory = "";
@@ -167,6 +167,10 @@ const badFiles: Record<string, { text: string; want: string }> = {
     text: "kind: Other\n---\nkind: Node\nmetadata: {}\n",
     want: "all.yaml:3: Node without metadata.name",
   },
+  "aliases that unfold to too much": {
+    text: `\n${[0, 1, 2, 3].map((at) => `a${at}: &a${at} [${Array(99).fill(at === 0 ? "x" : `*a${at - 1}`)}]\n`).join("")}`,
+    want: "all.yaml:2: Excessive alias count",
+  },
   "a list of texts": { text: "kind: List\nitems: [a]\n", want: "items[0] is not an object" },
 };
 
@@ -175,6 +179,69 @@ test.for(Object.entries(badFiles))("2, with file and line, for %s", async ([, { 
   expect(code).toBe(2);
   expect(stderr).toContain(line);
   expect(stderr.match(/\n/g)).toHaveLength(1);
+});
+
+test("a kind of the same name in another group is passed over", async () => {
+  const foreign = { ...makeNode("n1"), apiVersion: "longhorn.io/v1beta2" };
+  const path = write("all.yaml", documents([...cluster, { ...foreign, metadata: { name: "n1" } }]));
+  const { code, stdout, stderr } = await simulate("-f", path, "--pod", "d/p", "-o", "json");
+  expect([code, stderr, JSON.parse(stdout)]).toEqual([0, "", want]);
+});
+
+test("merge keys are followed, as kubectl does", async () => {
+  const pod = "kind: Pod\nx: &x\n  volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]\n";
+  const path = write("p.yaml", `${pod}metadata: {name: m, namespace: d}\nspec:\n  <<: *x\n`);
+  const argv = ["-f", write("all.yaml", documents(cluster)), "-f", path, "--pod", "d/m", "-o", "json"];
+  expect(JSON.parse((await simulate(...argv)).stdout).nodes[0]).toMatchObject({ claims: [{ claim: "d/x" }] });
+});
+
+test("a size that a number cannot hold is refused, in YAML and in JSON", async () => {
+  const text = JSON.stringify(list([...cluster, makePVC("y"), makePod("q", ["y"])])).replaceAll(
+    '"5Gi"',
+    "9007199254740993",
+  );
+  for (const name of ["all.yaml", "all.json"]) {
+    const { code, stderr } = await simulate("-f", write(name, text), "--pod", "d/q");
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "spec.resources.requests.storage: a number that cannot be read exactly; write it in quotes",
+    );
+  }
+});
+
+test("2 when no Node is in the files and none is named", async () => {
+  const path = write("all.yaml", documents(cluster.slice(2)));
+  const { code, stdout, stderr } = await simulate("-f", path, "--pod", "d/p");
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toBe('berth simulate: no Node in the files; add "kubectl get nodes -o yaml"\n');
+});
+
+test("kinds that the answer hangs on and that no file has are warnings", async () => {
+  const noClass = write("a.yaml", documents([...nodes, ...disks, makePVC("x"), makePod("p", ["x"])]));
+  expect((await simulate("-f", noClass, "--pod", "d/p")).stderr).toContain("warning: no StorageClass in the files");
+  const driver = { ...makeDriver("csi"), spec: { storageCapacity: true } };
+  const csi = { ...makeClass("local"), provisioner: "csi" };
+  const noCapacity = write("b.yaml", documents([...nodes, driver, csi, makePVC("x"), makePod("p", ["x"])]));
+  const { stderr } = await simulate("-f", noCapacity, "--pod", "d/p");
+  expect(stderr).toContain("warning: no CSIStorageCapacity in the files");
+  expect(stderr.match(/\n/g)).toHaveLength(1);
+});
+
+test("an object that is there twice is a warning with both places, and the last one counts", async () => {
+  const path = write("all.yaml", documents(cluster));
+  const later = write("later.json", JSON.stringify(list([makePV("a", { on: "n1", capacity: "1Gi" })])));
+  const { code, stderr } = await simulate("-f", path, "-f", later, "--pod", "d/p");
+  expect(code).toBe(1);
+  const said =
+    /^berth simulate: warning: PersistentVolume a is in .*all\.yaml:\d+ and in .*later\.json: items\[0\]; the last one counts\n$/;
+  expect(stderr).toMatch(said);
+});
+
+test.for([
+  ["--outptu=json", '--outptu is not an option; did you mean "--output"?'],
+  ["-z", '-z is not an option; see "--help"'],
+])("%s is told what is near", async ([flag = "", line]) => {
+  expect((await simulate(flag)).stderr).toBe(`berth simulate: ${line}\n`);
 });
 
 test("an empty directory is a mistake", async () => {

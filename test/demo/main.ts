@@ -2,7 +2,7 @@
  * `npm run demo`: Berth's main job from end to end, with nothing installed. A cluster in this process, Berth beside it on real
  * HTTP, the manifests of the examples; one line an event. Exit 0 only if every expectation held.
  */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -122,9 +122,14 @@ function sayTable(placements: readonly Placement[]): void {
 }
 
 async function keepRunning(url: string, signal: AbortSignal): Promise<void> {
-  const path = join(mkdtempSync(join(tmpdir(), "berth-demo-")), "kubeconfig");
-  writeFileSync(path, kubeconfigFor(url), { mode: 0o600 });
-  tell(`It keeps running; look around with: kubectl --kubeconfig ${path} get pods,pvc,pv`);
-  tell("Ctrl-C ends it.");
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  const folder = mkdtempSync(join(tmpdir(), "berth-demo-"));
+  try {
+    const path = join(folder, "kubeconfig");
+    writeFileSync(path, kubeconfigFor(url), { mode: 0o600 });
+    tell(`It keeps running; look around with: kubectl --kubeconfig ${path} get pods,pvc,pv`);
+    tell("Ctrl-C ends it.");
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

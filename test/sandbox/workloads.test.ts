@@ -106,6 +106,10 @@ test("a placed pod runs only once its claims are bound", async () => {
   const running = await world.get("pods", "db");
   expect(running?.status?.phase).toBe("Running");
   expect(running?.status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
+  const { containerStatuses = [] } = (running?.status ?? {}) as { containerStatuses?: readonly Json[] };
+  const ready = { ready: true, started: true, state: { running: { startedAt: expect.any(String) } } };
+  expect(containerStatuses).toEqual((running?.spec.containers ?? []).map(() => expect.objectContaining(ready)));
+  expect(containerStatuses).not.toEqual([]);
 });
 
 test("a pod whose bound volume is on another node never starts", async () => {

@@ -1,0 +1,74 @@
+/** What `berth simulate` makes of the objects in its files, and what it says of those that are wrong or not there. */
+import { kindInfo, translate } from "../apis/kubernetes.ts";
+import { type Kind, kinds, type Pod } from "../scheduling/objects.ts";
+import type { ClusterState } from "../scheduling/state.ts";
+import { Misuse } from "./arguments.ts";
+import type { Manifest } from "./manifests.ts";
+
+const kindOf: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [kindInfo[kind].kind, kind]));
+
+/** Other groups have kinds of the same name, as Longhorn its Node. An object that does not say its group is taken at its kind. */
+function kindOfObject(object: Manifest["object"]): Kind | undefined {
+  const { kind: word, apiVersion } = object;
+  const kind = kindOf.get(String(word));
+  if (!kind || apiVersion === undefined) return kind;
+  return groupOf(String(apiVersion)) === groupOf(kindInfo[kind].apiVersion) ? kind : undefined;
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.slice(0, Math.max(0, apiVersion.indexOf("/")));
+}
+
+/** Fills the state; answers a warning for each object that could not be read or is there twice. Other kinds are passed over. */
+export function loadState(state: ClusterState, manifests: readonly Manifest[]): string[] {
+  const warnings: string[] = [];
+  const places = new Map<string, string>();
+  for (const { object, where } of manifests) {
+    const kind = kindOfObject(object);
+    if (!kind) continue;
+    const { namespaced, kind: word } = kindInfo[kind];
+    const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
+    const { name } = metadata;
+    if (typeof name !== "string" || name === "") throw new Misuse(`${where}: ${word} without metadata.name`);
+    // What the API server would fill in for an object that was never created.
+    const namespace = namespaced ? String(metadata["namespace"] ?? "default") : undefined;
+    const key = namespace === undefined ? name : `${namespace}/${name}`;
+    const filled = {
+      resourceVersion: "0",
+      ...metadata,
+      uid: metadata["uid"] ?? `${kind}/${key}`,
+      ...(namespace !== undefined && { namespace }),
+    };
+    const earlier = places.get(`${word} ${key}`);
+    if (earlier !== undefined) warnings.push(`${word} ${key} is in ${earlier} and in ${where}; the last one counts`);
+    places.set(`${word} ${key}`, where);
+    const read = translate(kind, { ...object, metadata: filled });
+    if (read.ok) state.set(kind, read.key, read.object);
+    else {
+      const problem = `${read.field}: ${read.problem}`;
+      state.setAside(kind, key, problem);
+      warnings.push(`${where}: ${word} ${key} cannot be read: ${problem}`);
+    }
+  }
+  return warnings;
+}
+
+/** No object of the kind is in the files, not even one that cannot be read. */
+export function isAbsent(state: ClusterState, kind: Kind): boolean {
+  return state.keys(kind).next().done === true;
+}
+
+/** Kinds that the answer hangs on and that were most likely not asked of kubectl, as a warning each. */
+export function absentKinds(state: ClusterState, pod: Pod): string[] {
+  const claims = pod.claims.flatMap(({ claim }) => state.get("claim", claim) ?? []);
+  const classes = new Set(claims.filter((one) => !one.bindCompleted && one.class !== "").map((one) => one.class));
+  if (classes.size === 0) return [];
+  const absent = (kind: Kind): string =>
+    `no ${kindInfo[kind].kind} in the files; add "kubectl get ${kindInfo[kind].plural} -A -o yaml"`;
+  if (isAbsent(state, "class")) return [absent("class")];
+  const asksCapacity = [...classes].some((name) => {
+    const provisioner = state.get("class", name)?.provisioner;
+    return provisioner !== undefined && state.get("driver", provisioner)?.storageCapacity === true;
+  });
+  return asksCapacity && isAbsent(state, "capacity") ? [absent("capacity")] : [];
+}
