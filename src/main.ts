@@ -14,7 +14,8 @@ const nodeMajorMin = 24;
 const lingerMs = 1_000;
 
 async function main(argv: readonly string[]): Promise<number> {
-  const [name = "--help", ...rest] = argv;
+  // `berth help serve` is `berth serve --help`.
+  const [name = "--help", ...rest] = argv[0] === "help" && argv[1] !== undefined ? [argv[1], "--help"] : argv;
   if (Number.parseInt(process.versions.node, 10) < nodeMajorMin) {
     return fail(`Node ${process.versions.node} is too old: run Berth with Node ${nodeMajorMin} or newer`);
   }

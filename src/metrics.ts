@@ -154,6 +154,12 @@ function ofWatching(registers: Registry[]) {
       labelNames: ["kind", "how"],
       registers,
     }),
+    wakes: new Counter({
+      name: `${prefix}_wakes_total`,
+      help: "Refused Pods that were woken because their cause was gone and kube-scheduler could not see it.",
+      labelNames: ["outcome"],
+      registers,
+    }),
     setAside: new Counter({
       name: `${prefix}_objects_set_aside_total`,
       help: "Objects that came in and could not be read. Pods that need one are answered with Error.",

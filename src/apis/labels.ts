@@ -12,3 +12,5 @@ export const provisionedBy = "pv.kubernetes.io/provisioned-by";
 export const selectedNode = "volume.kubernetes.io/selected-node";
 /** On a CSINode: in-tree plugins whose volumes go through CSI there. */
 export const migratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
+/** Our own: the type of the condition that wakes a refused Pod (decision 8). */
+export const volumesAvailable = "berth.dev/VolumesAvailable";

@@ -4,7 +4,7 @@
  */
 
 import { objectPath } from "../apis/kubernetes.ts";
-import { boundByController, selectedNode } from "../apis/labels.ts";
+import { boundByController, selectedNode, volumesAvailable } from "../apis/labels.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Outcome } from "../kube/outcome.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -15,6 +15,7 @@ import type {
   NodeSelection,
   PodAssignment,
   PodEvent,
+  PodWake,
   VolumeClaiming,
   VolumeRelease,
   WriteOutcome,
@@ -49,6 +50,21 @@ export class ApiKubeWriter implements KubeWriter {
     };
     const patch = { metadata: { uid, resourceVersion: version, ...annotations }, spec: { claimRef } };
     return this.#patch("volume", volume, patch);
+  }
+
+  wakePod({ pod, uid }: PodWake): Promise<WriteOutcome> {
+    const at = `${new Date(this.#runtime.wallTime()).toISOString().slice(0, 19)}Z`;
+    const condition = {
+      type: volumesAvailable,
+      status: "True",
+      reason: "CauseGone",
+      message: "What the volume extender refused the pod for is gone",
+      lastProbeTime: at,
+      lastTransitionTime: at,
+    };
+    // Strategic, so that the other conditions stay; the uid keeps it off a Pod that took the name.
+    const patch = { metadata: { uid }, status: { conditions: [condition] } };
+    return this.#send(objectPath("pod", pod), (path) => this.#api.patch(`${path}/status`, "strategic", patch));
   }
 
   releaseVolume({ volume, uid, version, keepsName }: VolumeRelease): Promise<WriteOutcome> {

@@ -1,7 +1,7 @@
 /** What the binder asks of the other rooms and of whoever watches it, declared by the one who asks. */
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
-import type { ClaimKey, ClaimUid, NodeName, PodUid, VolumeName } from "../scheduling/names.ts";
+import type { ClaimKey, ClaimUid, NodeName, PodKey, PodUid, VolumeName } from "../scheduling/names.ts";
 import type { Kind, Kinds, ObjectKey } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import type { BindEnding } from "./endings.ts";
@@ -89,12 +89,19 @@ export type EventReason =
   /** The bind ended without the Pod assigned; the note says why and what is left in the API. */
   | "BerthBindFailed";
 
+export interface PodWake {
+  readonly pod: PodKey;
+  readonly uid: PodUid;
+}
+
 /** Every write that Berth's binder ever makes. Each ends in bounded time and never rejects. */
 export interface KubeWriter {
   claimVolume(write: VolumeClaiming): Promise<WriteOutcome>;
   releaseVolume(write: VolumeRelease): Promise<WriteOutcome>;
   selectNode(write: NodeSelection): Promise<WriteOutcome>;
   bindPod(write: PodAssignment): Promise<WriteOutcome>;
+  /** A condition in the Pod's status, new each time: kube-scheduler looks at the Pod again. */
+  wakePod(write: PodWake): Promise<WriteOutcome>;
   recordEvent(event: PodEvent): Promise<WriteOutcome>;
   /** The newest Warning event about a claim, for an error text; undefined where there is none or it cannot be read. */
   lastWarning(claim: ClaimKey, uid: ClaimUid): Promise<string | undefined>;

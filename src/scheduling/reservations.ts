@@ -44,6 +44,8 @@ export class Reservations {
   readonly #assumptions = new Map<ClaimUid, Assumption>();
   readonly #assumedVolumes = new Map<VolumeName, ClaimUid>();
 
+  #generation = 0;
+
   constructor(volumes: VolumeTable, pools: Pools, options: HoldOptions) {
     this.#volumes = volumes;
     this.#pools = pools;
@@ -95,6 +97,11 @@ export class Reservations {
 
   assumptions(): MapIterator<Assumption> {
     return this.#assumptions.values();
+  }
+
+  /** Counts assumptions made and ended: the same number means the same. */
+  get generation(): number {
+    return this.#generation;
   }
 
   get assumptionCount(): number {
@@ -180,6 +187,7 @@ export class Reservations {
           };
     const pods = new Set([pod]);
     const since = this.#clock();
+    this.#generation++;
     this.#assumptions.set(claim.uid, { claim: claim.key, claimUid: claim.uid, node, target, pods, since });
     if (target.kind === "volume") {
       this.#assumedVolumes.set(target.volume, claim.uid);
@@ -194,6 +202,7 @@ export class Reservations {
   #end(assumption: Assumption, forgotten: boolean): void {
     const { claimUid, target } = assumption;
     this.#assumptions.delete(claimUid);
+    this.#generation++;
     if (target.kind === "provision") {
       if (forgotten) this.#pools.end(claimUid);
       return;

@@ -1,6 +1,7 @@
 /** The whole of Berth without sockets: what `berth serve` listens with, and what the sandbox, the tests and the simulation run. */
 import { Binder } from "../binding/binder.ts";
 import { ApiKubeWriter } from "../binding/kube-writer.ts";
+import { Waker } from "../binding/waker.ts";
 import { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import { ApiClient } from "../kube/client.ts";
@@ -66,21 +67,32 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     options: { staleAfterMs: config.cache.staleAfterMs, liveReadsMax, nodeAnnotations: new Set() },
   });
   const { timeoutMs, inProgressMax, queuedMax } = config.binding;
+  const writer = new ApiKubeWriter({ runtime, api: client, component: "berth" });
   const binder = new Binder({
     runtime,
     cluster,
     log,
-    writer: new ApiKubeWriter({ runtime, api: client, component: "berth" }),
+    writer,
     observer: binderObserver(metrics),
     options: { bindTimeoutMs: timeoutMs, inProgressMax, queuedMax, ...bindTimes },
   });
   const memory = new CycleMemory(runtime);
-  const server = createServer({ cluster, binder, memory, config, metrics, log, runtime });
+  const waker = new Waker({
+    runtime,
+    cluster,
+    writer,
+    log,
+    offeredTo: (pod) => memory.remembered(pod)?.offered,
+    isBinding: (pod) => binder.runningOn(pod) !== undefined,
+    observer: { woke: (outcome) => metrics.wakes.inc({ outcome }) },
+  });
+  const server = createServer({ cluster, binder, waker, memory, config, metrics, log, runtime });
   cluster.start();
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     server.calls.close();
+    waker.close();
     const deadline = new AbortController();
     const drained = binder.drain();
     await Promise.race([drained, runtime.sleep(config.limits.drainTimeoutMs, deadline.signal)]);

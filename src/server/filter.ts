@@ -66,6 +66,10 @@ function keep(parts: Parts, pod: Pod, asked: AskedNodes, judgement: Exclude<Judg
   const { memory, cluster } = parts;
   const verdicts = judgement.kind === "judged" ? judgement.verdicts : undefined;
   holdFeasible(parts, pod, verdicts);
+  const isRefused = judgement.kind === "refused" || verdicts?.feasibleCount === 0;
+  // After an Error kube-scheduler asks again by itself.
+  if (isRefused && pod.nodeName === undefined) parts.waker.refused(pod);
+  else parts.waker.answered(pod.uid);
   const told = {
     outcome: verdicts && verdicts.feasibleCount > 0 ? "feasible" : verdicts ? "infeasible" : judgement.kind,
     feasibleCount: verdicts?.feasibleCount ?? 0,

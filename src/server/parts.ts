@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HttpReply, HttpRequest, Runtime } from "../runtime/runtime.ts";
 import type { NodeName, PodUid } from "../scheduling/names.ts";
-import type { Kind, ObjectKey } from "../scheduling/objects.ts";
+import type { Kind, ObjectKey, Pod } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import type { CycleMemory } from "./memory.ts";
 
@@ -45,10 +45,17 @@ export interface PodBinder {
   drain(): Promise<void>;
 }
 
+/** Who wakes Pods whose refusal has lost its cause. */
+export interface PodWaker {
+  refused(pod: Pod): void;
+  answered(pod: PodUid): void;
+}
+
 /** Everything that the verbs and the debug pages work with. */
 export interface Parts {
   readonly cluster: ClusterView;
   readonly binder: PodBinder;
+  readonly waker: PodWaker;
   readonly memory: CycleMemory;
   readonly config: Config;
   readonly metrics: Metrics;

@@ -25,6 +25,7 @@ export class TestServer {
   readonly lines: Record<string, unknown>[] = [];
   readonly binds: BindRequest[] = [];
   readonly filtersSeen: string[] = [];
+  readonly refused: string[] = [];
   readonly liveReads: string[] = [];
   readonly metrics = createMetrics();
   readonly memory: CycleMemory;
@@ -48,6 +49,10 @@ export class TestServer {
           this.liveReads.push(`${kind} ${key}`);
           return this.live(kind, key, signal);
         },
+      },
+      waker: {
+        refused: (pod) => void this.refused.push(pod.uid),
+        answered: () => {},
       },
       binder: {
         bind: (request, signal) => {

@@ -26,11 +26,21 @@ const controllers: readonly ControllerName[] = [
   "garbage-collector",
 ];
 
-export async function sandboxStage(options: Partial<SandboxOptions> = {}): Promise<SandboxStage> {
+/** @param reach  what Berth reaches the API through: the place for delay and loss */
+export async function sandboxStage(
+  options: Partial<SandboxOptions> = {},
+  reach: (exchange: Exchange, runtime: VirtualRuntime) => Exchange = (exchange) => exchange,
+): Promise<SandboxStage> {
   const runtime = virtualRuntime();
   const sandbox = new Sandbox({ runtime, scheduler: false, ...options });
   const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
-  const berth = await startBerth({ exchange: sandbox.api.exchange, runtime, config: defaults, log, version: "test" });
+  const berth = await startBerth({
+    exchange: reach(sandbox.api.exchange, runtime),
+    runtime,
+    config: defaults,
+    log,
+    version: "test",
+  });
   const entry = { exchange: berth.extender, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
   if (options.scheduler === undefined) {
     sandbox.startScheduler([
