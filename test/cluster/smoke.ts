@@ -7,11 +7,15 @@ import { basename } from "node:path";
 import { audit } from "../support/auditor.ts";
 import { sandboxStage } from "../support/sandbox-stage.ts";
 import { readScenario, runScenario, type Scenario } from "../support/scenario.ts";
-import { type ControlPlane, isBuilt, startControlPlane, version } from "./control-plane.ts";
+import { type ControlPlane, ensureBuilt, startControlPlane, version } from "./control-plane.ts";
 import { realStage } from "./real-stage.ts";
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-if (!isBuilt()) throw new Error("the control plane is not built");
+const missing = ensureBuilt();
+if (missing !== undefined) {
+  process.stderr.write(`smoke: ${missing}\n`);
+  process.exit(2);
+}
 
 type Result = { readonly ok: true; readonly seconds: number } | { readonly ok: false; readonly why: string };
 
