@@ -121,6 +121,14 @@ test("the time since kube-scheduler last asked is a metric, and an explanation s
   expect(await server.metric("berth_last_filter_age_seconds")).toBe(0);
 });
 
+test("what would help is said of the nodes that were offered, though another fits", async () => {
+  const server = threeNodes();
+  await server.post("/v1/filter", extenderArgs(pod, ["n3"]));
+  const { json } = await server.get("/debug/explain/d/p");
+  expect(json.feasibleNotOffered).toEqual(["n1"]);
+  expect(json.suggestion).toContain("on node n3");
+});
+
 // FR-118.
 test("an explanation says what was asked and when, and which nodes fit but were not offered", async () => {
   const server = threeNodes();
