@@ -167,6 +167,7 @@ test("as text, nodes that say the same share a paragraph", async () => {
   expect(text).toBe(`Pod d/p: 1 of 6 nodes fit
 As of 2026-01-01T00:00:00.000Z
 Asked once, last at 2026-01-01T00:00:00.000Z: 1 nodes offered, 0 feasible (infeasible)
+Would help: Add a volume of class local with at least 5Gi (Filesystem, ReadWriteOnce) on node n2 for claim d/x
 Feasible, but not offered by kube-scheduler when it last asked: n1
 
 n1: fits, score 10
