@@ -52,12 +52,9 @@ function settle(commitment: StaticCommitment, live: Volume | undefined, sent: Vo
   else if (live.resourceVersion !== sent.resourceVersion) commitment.progress = "open";
 }
 
-async function sendClaimRef(run: BindRun, commitment: StaticCommitment, volume: Volume): Promise<Failed | undefined> {
+function sendClaimRef(run: BindRun, commitment: StaticCommitment, volume: Volume): Promise<Failed | undefined> {
   const { claim } = commitment;
-  run.beginWrite();
-  const before = commitment.progress;
-  commitment.progress = "inDoubt";
-  const outcome = await run.write("claimRef", () =>
+  return send(run, commitment, "claimRef", () =>
     run.world.writer.claimVolume({
       volume: volume.name,
       uid: volume.uid,
@@ -67,6 +64,19 @@ async function sendClaimRef(run: BindRun, commitment: StaticCommitment, volume: 
       marksBoundByController: !commitment.wasReserved,
     }),
   );
+}
+
+/** Sends a commitment's write once. While it is out, and after an answer that tells nothing, the commitment is in doubt. */
+async function send(
+  run: BindRun,
+  commitment: Commitment,
+  kind: "claimRef" | "selectedNode",
+  write: () => Promise<WriteOutcome>,
+): Promise<Failed | undefined> {
+  run.beginWrite();
+  const before = commitment.progress;
+  commitment.progress = "inDoubt";
+  const outcome = await run.write(kind, write);
   if (outcome.ok || outcome.ambiguous) commitment.wrote = true;
   if (!outcome.ok) {
     if (!outcome.ambiguous) commitment.progress = before;
@@ -111,23 +121,12 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
   }
 }
 
-async function sendSelectedNode(run: BindRun, commitment: ProvisionCommitment): Promise<Failed | undefined> {
+function sendSelectedNode(run: BindRun, commitment: ProvisionCommitment): Promise<Failed | undefined> {
   const { key, uid, resourceVersion } = commitment.claim;
   const { node } = run.subject;
-  run.beginWrite();
-  const before = commitment.progress;
-  commitment.progress = "inDoubt";
-  const outcome = await run.write("selectedNode", () =>
+  return send(run, commitment, "selectedNode", () =>
     run.world.writer.selectNode({ claim: key, uid, version: resourceVersion, node }),
   );
-  if (outcome.ok || outcome.ambiguous) commitment.wrote = true;
-  if (!outcome.ok) {
-    if (!outcome.ambiguous) commitment.progress = before;
-    return outcome;
-  }
-  commitment.progress = "ours";
-  commitment.version = outcome.version;
-  return undefined;
 }
 
 /** Only a selected-node whose node is gone, by the API's word, is written over (FR-072, decision 14). */

@@ -62,8 +62,7 @@ export class Waker {
     const now = this.#deps.runtime.now();
     const wakes = this.#waiting.get(pod.uid)?.wakes ?? 0;
     this.#waiting.delete(pod.uid);
-    const pause = wakes === 0 ? quietMs : Math.min(pauseMaxMs, quietMs * 2 ** Math.min(wakes, 20));
-    this.#waiting.set(pod.uid, { pod, refusedAt: now, wakes, nextLookAt: now + pause, seen: "" });
+    this.#waiting.set(pod.uid, { pod, refusedAt: now, wakes, nextLookAt: now + pauseAfter(wakes), seen: "" });
     if (this.#waiting.size > podsMax) {
       const oldest = this.#waiting.keys().next().value;
       if (oldest !== undefined) this.#waiting.delete(oldest);
@@ -74,10 +73,6 @@ export class Waker {
   /** Filter passed the Pod somewhere, or was in no position to say. */
   answered(pod: PodUid): void {
     this.#waiting.delete(pod);
-  }
-
-  get waitingCount(): number {
-    return this.#waiting.size;
   }
 
   close(): void {
@@ -146,12 +141,17 @@ export class Waker {
   async #wake(waiting: Waiting): Promise<void> {
     const { pod } = waiting;
     const wakes = waiting.wakes + 1;
-    const pause = Math.min(pauseMaxMs, quietMs * 2 ** Math.min(wakes, 20));
-    this.#waiting.set(pod.uid, { ...waiting, wakes, nextLookAt: this.#deps.runtime.now() + pause });
+    const nextLookAt = this.#deps.runtime.now() + pauseAfter(wakes);
+    this.#waiting.set(pod.uid, { ...waiting, wakes, nextLookAt });
     const outcome = await this.#deps.writer.wakePod({ pod: pod.key, uid: pod.uid });
     this.#deps.observer?.woke?.(outcome.ok ? "ok" : "failed");
     const fields = { pod: pod.key, podUid: pod.uid, wakes };
     if (outcome.ok) this.#deps.log.info(fields, "Woke pod");
     else this.#deps.log.warn({ ...fields, error: outcome.message }, "Failed to wake pod");
   }
+}
+
+/** Twice as long after each wake. */
+function pauseAfter(wakes: number): Milliseconds {
+  return Math.min(pauseMaxMs, quietMs * 2 ** Math.min(wakes, 20));
 }

@@ -87,7 +87,7 @@ function delayedClass(
   return { kind: "delayed", class: found };
 }
 
-export function fault(kind: Kind, key: ObjectKey, problem: string): Ended {
+export function fault(kind: Kind, key: ObjectKey, problem: string): Extract<Ended, { kind: "fault" }> {
   return { kind: "fault", object: { kind, key }, problem };
 }
 

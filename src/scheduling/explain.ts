@@ -2,7 +2,7 @@
  * The numbers and names behind each refusal, which the wire texts leave out (departure D13). Read-only and slower than a
  * decision, but it asks the same planner, so that it always agrees with what filter says of the same state.
  */
-import { decide, filterNodes } from "./filter.ts";
+import { decide, filterNodes, verdictOn } from "./filter.ts";
 import { affinityText } from "./hints.ts";
 import { whyNot } from "./matching.ts";
 import { affinityOn, type BoundClaim, reachesBound } from "./migration.ts";
@@ -22,8 +22,17 @@ import type { NodeEntry, Topology } from "./topology.ts";
 /** Volumes listed for a claim on a node; the rest are counted in a last line. */
 const refusedVolumesMax = 20;
 
-/** Explains the Pod on the given nodes, or on every known node. Changes nothing. Throws nothing. */
-export function explainPod(state: ClusterState, pod: Pod, nodes?: readonly NodeName[]): Explanation {
+/**
+ * Explains the Pod on the given nodes, or on every known node. Changes nothing. Throws nothing.
+ *
+ * @param offered  the nodes that what would help is to be about; absent: all that are explained
+ */
+export function explainPod(
+  state: ClusterState,
+  pod: Pod,
+  nodes?: readonly NodeName[],
+  offered?: readonly NodeName[],
+): Explanation {
   const names = [...new Set(nodes ?? state.topologies.nodes.keys())].sort(compareText);
   const verdict = filterNodes(state, pod, names);
   switch (verdict.kind) {
@@ -44,7 +53,7 @@ export function explainPod(state: ClusterState, pod: Pod, nodes?: readonly NodeN
         suggestion: suggestForPod(state, verdict.reason, verdict.claim),
       };
     case "judged":
-      return explainNodes(state, pod, verdict.nodes);
+      return explainNodes(state, pod, verdict.nodes, new Set(offered ?? names));
   }
 }
 
@@ -57,22 +66,27 @@ function refusedEverywhere(pod: Pod, names: readonly NodeName[], reason: string)
   return { pod: pod.key, schedulable: false, reason, nodes };
 }
 
-function explainNodes(state: ClusterState, pod: Pod, verdicts: NodeVerdicts): Explanation {
+function explainNodes(
+  state: ClusterState,
+  pod: Pod,
+  verdicts: NodeVerdicts,
+  offered: ReadonlySet<NodeName>,
+): Explanation {
   const scores = new Map(scoreNodes(verdicts).map(({ node, score }) => [node, score]));
-  const decided = decide(state, pod, (planner) => {
+  const decided = decide(state, pod, (planner, sorted) => {
     const doctor = new Doctor(state, planner);
     const stuck: Stuck[] = [];
     const nodes = verdicts.names.map((node, index): NodeExplanation => {
       const contended = verdicts.contended(index);
       // An empty list says that all are equal: each is as good as the best.
       const score = scores.size > 0 ? (scores.get(node) ?? 0) : contended ? contendedMax : scoreMax;
-      const verdict = verdicts.verdict(index);
+      const verdict = verdictOn(state, sorted, planner, node);
       if (verdict.fits) return { node, fits: true, contended, score, claims: explainPlan(verdict.plan) };
       const entry = state.topologies.nodes.get(node);
       const refused = { node, fits: false, contended: false, score: 0, reason: verdict.text, resolvable: false };
       if (!entry) return refused;
       const { claims, ...found } = doctor.examine(entry, verdict.refusals[0]?.reason);
-      stuck.push({ node, ...found });
+      if (offered.has(node)) stuck.push({ node, ...found });
       return { ...refused, claims };
     });
     return { nodes, stuck };
@@ -80,7 +94,8 @@ function explainNodes(state: ClusterState, pod: Pod, verdicts: NodeVerdicts): Ex
   if (decided.kind !== "judged") throw new Error("the verdict changed while it was explained");
   const { nodes, stuck } = decided.nodes;
   const schedulable = verdicts.feasibleCount > 0;
-  const suggestion = schedulable ? undefined : suggestForNodes(state, stuck);
+  const helped = nodes.some(({ node, fits }) => fits && offered.has(node));
+  const suggestion = helped ? undefined : suggestForNodes(state, stuck);
   return { pod: pod.key, schedulable, nodes, ...(suggestion !== undefined && { suggestion }) };
 }
 

@@ -42,11 +42,11 @@ export function decide<R>(
   if (sorted.kind !== "sorted") return sorted;
   if (sorted.delayed.length > unboundClaimsMax) {
     const problem = `it mounts ${sorted.delayed.length} unbound claims, and ${unboundClaimsMax} are planned at most`;
-    return fault("pod", pod.key, problem) as never;
+    return fault("pod", pod.key, problem);
   }
   for (const { volumeName } of sorted.bound) {
     const problem = volumeName === undefined ? undefined : state.problem("volume", volumeName);
-    if (volumeName !== undefined && problem !== undefined) return fault("volume", volumeName, problem) as never;
+    if (volumeName !== undefined && problem !== undefined) return fault("volume", volumeName, problem);
   }
   state.pools.update();
   const uids = sorted.delayed.map(({ claim }) => claim.uid);
@@ -56,7 +56,8 @@ export function decide<R>(
   });
 }
 
-function verdictOn(state: ClusterState, sorted: SortedClaims, planner: Planner, node: NodeName): NodeVerdict {
+/** The full verdict on one node, by a planner that a decision runs with. */
+export function verdictOn(state: ClusterState, sorted: SortedClaims, planner: Planner, node: NodeName): NodeVerdict {
   const entry = state.topologies.nodes.get(node);
   if (!entry) return { fits: false, refusals: [{ reason: "nodeUnknown" }], text: nodeReasons.nodeUnknown };
   const outcome = planner.plan(entry);

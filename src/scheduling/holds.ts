@@ -95,13 +95,6 @@ export class Holds {
     }
   }
 
-  /** Pods that hold the volume. */
-  holdersOf(volume: VolumeId): readonly PodUid[] {
-    const found: PodUid[] = [];
-    for (const [pod, { items }] of this.#holds) if (items.some((item) => item.volume === volume)) found.push(pod);
-    return found;
-  }
-
   /** The number is about to stand for nothing, or for another volume. */
   volumeGone(volume: VolumeId): void {
     for (const hold of this.#holds.values()) {

@@ -59,7 +59,7 @@ export function reachesBound(state: ClusterState, entry: NodeEntry, { topology, 
   if (migrated && isMigratedOn(state, node, migrated.plugin)) {
     return matchesNode(migrated.affinity, node.labels, node.name);
   }
-  return topology === state.topologies.everywhere || topology.members.has(entry);
+  return state.topologies.reaches(entry, topology);
 }
 
 /** The affinity of a bound volume as it counts on this node. */

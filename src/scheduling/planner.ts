@@ -17,7 +17,7 @@ import type { Pool } from "./pools.ts";
 import { compareLargestFirst, pack, type Room, roomsOf, whyNotPacked, whyNotProvision } from "./provisioning.ts";
 import type { NodeReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
-import type { NodeEntry, Topology } from "./topology.ts";
+import type { NodeEntry } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
 
 /** How a node fares. */
@@ -118,10 +118,6 @@ export class Planner {
     return [];
   }
 
-  #reaches(entry: NodeEntry, topology: Topology): boolean {
-    return topology === this.#state.topologies.everywhere || topology.members.has(entry);
-  }
-
   #planOpen(entry: NodeEntry): Outcome {
     if (this.#state.reservations.holds.count === 0) return this.#try(entry, false);
     this.#candidates.avoided = false;
@@ -171,7 +167,7 @@ export class Planner {
     if (assumption?.target.kind === "volume") {
       const id = this.#state.volumes.id(assumption.target.volume);
       const topology = id === undefined ? undefined : this.#state.volumes.topologyOf(id);
-      if (id === undefined || !topology || !this.#reaches(entry, topology)) return "selectedOtherNode";
+      if (id === undefined || !topology || !this.#state.topologies.reaches(entry, topology)) return "selectedOtherNode";
       return { open, candidates: [id], forced: "volume" };
     }
     const provisionedOn = assumption?.node ?? selectedNode;
@@ -183,7 +179,7 @@ export class Planner {
       return { open, candidates: this.#candidates.of(entry, open, index, avoid), forced: undefined };
     const id = reserved.find((volume) => {
       const topology = this.#state.volumes.topologyOf(volume);
-      return topology && this.#reaches(entry, topology);
+      return topology && this.#state.topologies.reaches(entry, topology);
     });
     return id === undefined ? "preboundElsewhere" : { open, candidates: [id], forced: "volume" };
   }

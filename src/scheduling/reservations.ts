@@ -95,10 +95,6 @@ export class Reservations {
     return claim === undefined ? undefined : this.#assumptions.get(claim);
   }
 
-  assumptions(): MapIterator<Assumption> {
-    return this.#assumptions.values();
-  }
-
   /** Counts assumptions made and ended: the same number means the same. */
   get generation(): number {
     return this.#generation;

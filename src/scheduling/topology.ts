@@ -69,6 +69,11 @@ export class Topologies {
     for (const topology of this.#candidates(node)) if (topology.matches(node)) join(topology, entry);
   }
 
+  /** Whether the node is in the topology. */
+  reaches(entry: NodeEntry, topology: Topology): boolean {
+    return topology === this.everywhere || topology.members.has(entry);
+  }
+
   deleteNode(name: NodeName): void {
     const entry = this.nodes.get(name);
     if (!entry) return;

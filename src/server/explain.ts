@@ -48,14 +48,13 @@ export function explainRoute(parts: Parts): Handler {
 
 function reportOn(parts: Parts, pod: Pod): PodReport {
   const { cluster, memory, runtime } = parts;
-  const explanation = explainPod(cluster.state, pod);
+  // What would help is said of the nodes that were offered: a disk on one that kube-scheduler keeps out helps nobody.
+  const explanation = explainPod(cluster.state, pod, undefined, memory.remembered(pod.uid)?.offered);
   const asked = memory.asked(pod.uid);
   const notOffered = feasibleNotOffered(parts, pod, explanation);
   const { holds, assumptions } = cluster.state.reservations.dump();
-  const suggestion = suggestionFor(parts, pod) ?? explanation.suggestion;
   return {
     ...explanation,
-    ...(suggestion !== undefined && { suggestion }),
     at: isoTime(runtime.wallTime()),
     notes: [...notesOn(parts, pod), ...hintsFor(cluster.state, pod, !explanation.schedulable)],
     ...(asked && {
@@ -75,15 +74,6 @@ function reportOn(parts: Parts, pod: Pod): PodReport {
       assumed: assumptions.filter(({ pods }) => pods.includes(pod.uid)),
     },
   };
-}
-
-/**
- * What would help on the nodes that kube-scheduler offered: a disk on a node that it keeps out for reasons of its own helps
- * nobody. Undefined where the last call is forgotten or never was, or one of them fits now.
- */
-function suggestionFor({ cluster, memory }: Parts, pod: Pod): string | undefined {
-  const remembered = memory.remembered(pod.uid);
-  return remembered && explainPod(cluster.state, pod, remembered.offered).suggestion;
 }
 
 /** Undefined where the last call is forgotten or never was. */
