@@ -41,6 +41,8 @@ const quietMs = 2_000;
 const looksPerTickMax = 10;
 const podsMax = 10_000;
 const pauseMaxMs = 300_000;
+/** The cache may be behind with the Pod itself. One that it never shows is gone, or kube-scheduler has asked about it meanwhile. */
+const goneAfterMs = 300_000;
 /** Promises and demands end by the clock too: a look without any change, now and then. */
 const unchangedLookMs = 30_000;
 
@@ -104,7 +106,9 @@ export class Waker {
     for (const [uid, waiting] of [...this.#waiting]) {
       if (looks >= looksPerTickMax || this.#closed) return;
       if (this.#waiting.get(uid) !== waiting || runtime.now() < waiting.nextLookAt) continue;
-      if (!this.#isPending(waiting.pod)) {
+      const cached = this.#deps.cluster.state.get("pod", waiting.pod.key);
+      if (!cached && runtime.now() - waiting.refusedAt < goneAfterMs) continue;
+      if (cached?.uid !== uid || cached.nodeName !== undefined || cached.deleting) {
         this.#waiting.delete(uid);
         continue;
       }
@@ -122,11 +126,6 @@ export class Waker {
   #version(): string {
     const { generation, reservations } = this.#deps.cluster.state;
     return `${generation} ${reservations.generation}`;
-  }
-
-  #isPending({ key, uid }: Pod): boolean {
-    const cached = this.#deps.cluster.state.get("pod", key);
-    return cached?.uid === uid && cached.nodeName === undefined && !cached.deleting;
   }
 
   #wouldPass({ pod, refusedAt }: Waiting): boolean {

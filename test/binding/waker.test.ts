@@ -92,6 +92,17 @@ describe("a refused Pod", () => {
     expect(stage.wakes).toHaveLength(1);
   });
 
+  test("is woken although our cache did not show it when we first looked", async () => {
+    const stage = new Stage();
+    stage.add(makeNode("n1"), makePVC("x"), makePV("a", { on: "n1" }));
+    stage.waker.refused(stage.world.pod("p", "x"));
+    await stage.runtime.advance(10_000);
+    expect(stage.wakes).toEqual([]);
+    stage.add(makePod("p", ["x"]));
+    await stage.runtime.advance(3_000);
+    expect(stage.wakes).toHaveLength(1);
+  });
+
   test.for(
     Object.entries<(stage: Stage, pod: Pod) => void>({
       "while nothing helps it": () => {},
