@@ -58,6 +58,14 @@ test("a drop that another claim's volume explains settles that claim's demand al
   expect(world.fitting(world.pod("s", "small"))).toEqual(["n1"]);
 });
 
+test("a drop that is smaller than the demand does not settle it", () => {
+  const world = csi("10Gi").add(makePVC("x", { class: "csi", request: "4Gi", selectedNode: "n1" }));
+  world.add(makePVC("z", { class: "csi", request: "6Gi" }));
+  publish(world, "9Gi", "2");
+  provisioned(world, "x");
+  expect(world.fitting(world.pod("q", "z"))).toEqual([]);
+});
+
 test("a driver that publishes before the volume is seen settles the demand when it is", () => {
   const world = csi("10Gi").add(makePVC("x", { class: "csi", request: "4Gi", selectedNode: "n1" }));
   world.add(makePVC("z", { class: "csi", request: "6Gi" }));
