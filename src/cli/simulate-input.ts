@@ -1,6 +1,7 @@
 /** What `berth simulate` makes of the objects in its files, and what it says of those that are wrong or not there. */
 import { kindInfo, translate } from "../apis/kubernetes.ts";
 import { type Kind, kinds, type Pod } from "../scheduling/objects.ts";
+import { publishesCapacity } from "../scheduling/provisioning.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import { Misuse } from "./arguments.ts";
 import type { Manifest } from "./manifests.ts";
@@ -67,8 +68,8 @@ export function absentKinds(state: ClusterState, pod: Pod): string[] {
     `no ${kindInfo[kind].kind} in the files; add "kubectl get ${kindInfo[kind].plural} -A -o yaml"`;
   if (isAbsent(state, "class")) return [absent("class")];
   const asksCapacity = [...classes].some((name) => {
-    const provisioner = state.get("class", name)?.provisioner;
-    return provisioner !== undefined && state.get("driver", provisioner)?.storageCapacity === true;
+    const storageClass = state.get("class", name);
+    return storageClass !== undefined && publishesCapacity(state, storageClass);
   });
   return asksCapacity && isAbsent(state, "capacity") ? [absent("capacity")] : [];
 }

@@ -2,6 +2,7 @@
  * The numbers and names behind each refusal, which the wire texts leave out (departure D13). Read-only and slower than a
  * decision, but it asks the same planner, so that it always agrees with what filter says of the same state.
  */
+import { driverText } from "./drivers.ts";
 import { decide, filterNodes, verdictOn } from "./filter.ts";
 import { affinityText } from "./hints.ts";
 import { whyNot } from "./matching.ts";
@@ -256,11 +257,11 @@ class Doctor {
     }
     if (open.never === "noMatchingVolume") {
       const isStatic = provisioner === "" || provisioner === "kubernetes.io/no-provisioner";
-      return isStatic ? undefined : `no driver named ${provisioner}`;
+      return isStatic ? undefined : `no driver named ${driverText(provisioner)}`;
     }
     if (open.never === "selectorNotProvisionable") return "a claim with a selector cannot be provisioned";
     if (trouble === "topologyNotAllowed") return `allowedTopologies of class ${name} exclude the node`;
-    if (trouble === "driverMissing") return `driver ${provisioner} is not registered on the node`;
+    if (trouble === "driverMissing") return `driver ${driverText(provisioner)} is not registered on the node`;
     if (nodeReasons[trouble] !== nodeReasons.notEnoughSpace) return undefined;
     const rooms = this.#planner.rooms(entry, open);
     if (rooms.length === 0) {

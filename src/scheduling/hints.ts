@@ -3,12 +3,13 @@
  * somebody probably meant. For explanations; decides nothing.
  */
 import { sortClaims } from "./claims.ts";
+import { driverOf } from "./drivers.ts";
 import { whyNot } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, type ClassName, compareText, type NodeName } from "./names.ts";
 import { accessModeBits, type Capacity, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
 import { type Pool, poolsOf } from "./pools.ts";
-import { isProvisioned } from "./provisioning.ts";
+import { isProvisioned, publishesCapacity } from "./provisioning.ts";
 import { formatBytes } from "./quantity.ts";
 import { matchesLabels, type NodeSelector, type Requirement } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
@@ -187,14 +188,15 @@ function openHints(state: ClusterState, claim: Claim, isStuck: boolean): string[
 /** Classes whose driver should publish capacity, and does so nowhere or not for every node that has the driver. */
 function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
   return [...new Set(open.map((claim) => claim.class))].sort(compareText).flatMap((name) => {
-    const provisioner = state.get("class", name)?.provisioner ?? "";
-    if (!state.get("driver", provisioner)?.storageCapacity) return [];
+    const storageClass = state.get("class", name);
+    if (!storageClass || !publishesCapacity(state, storageClass)) return [];
+    const driver = driverOf(storageClass.provisioner);
     const pools = [...state.pools.all()].filter((pool) => pool.class === name && pool.newest);
     if (pools.length === 0)
       return [`no capacity object exists for class ${name} anywhere: is the provisioner publishing?`];
     const { everywhere } = state.topologies;
     const isSilent = ({ node, topologies }: NodeEntry): boolean =>
-      (state.get("csiNode", node.name)?.drivers.includes(provisioner) ?? false) &&
+      (state.get("csiNode", node.name)?.drivers.includes(driver) ?? false) &&
       poolsOf(topologies, everywhere, name).length === 0;
     const silent = nodesWhere(state, isSilent);
     const told = `the driver of class ${name} runs on ${list(silent)} and publishes no capacity there: that is not the same as full`;

@@ -3,6 +3,7 @@
  *
  * @see VB §2.2 F4; kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go, checkVolumeProvisions
  */
+import { driverOf } from "./drivers.ts";
 import { type ClaimUid, compareText, type NodeName } from "./names.ts";
 import type { Claim, StorageClass } from "./objects.ts";
 import { freeOf, limitOf, type Pool, poolsOf, totalOf } from "./pools.ts";
@@ -21,13 +22,15 @@ const noProvisioner = new Set(["", "kubernetes.io/no-provisioner"]);
  */
 export function isProvisioned(state: ClusterState, { name, provisioner }: StorageClass): boolean {
   if (noProvisioner.has(provisioner)) return false;
-  // In-tree, where the controller manager provisions, or a CSI driver under another name.
-  if (provisioner.startsWith("kubernetes.io/")) return state.provisioning.get(name) !== "static";
   const configured = state.provisioning.get(name);
   if (configured !== undefined) return configured === "dynamic";
+  const driver = driverOf(provisioner);
+  // In-tree, and never moved to CSI: the controller manager provisions.
+  if (driver.startsWith("kubernetes.io/")) return true;
   const known =
-    state.get("driver", provisioner) !== undefined ||
-    state.driverNodes.has(provisioner) ||
+    state.get("driver", driver) !== undefined ||
+    state.driverNodes.has(driver) ||
+    state.provisionedBy.has(driver) ||
     state.provisionedBy.has(provisioner);
   return known || !state.handMade.has(name);
 }
@@ -46,7 +49,7 @@ export interface Provision {
 }
 
 export function provisionOf(state: ClusterState, claim: Claim, storageClass: StorageClass): Provision {
-  const driver = state.get("driver", storageClass.provisioner);
+  const driver = driverOf(storageClass.provisioner);
   const provisioned = isProvisioned(state, storageClass);
   return {
     claim,
@@ -54,9 +57,21 @@ export function provisionOf(state: ClusterState, claim: Claim, storageClass: Sto
     bytes: claim.request ?? zero,
     // Provisioners refuse a claim with a selector, for ever (departure D16).
     never: !provisioned ? "noMatchingVolume" : claim.selector ? "selectorNotProvisionable" : undefined,
-    needsCapacity: driver?.storageCapacity === true && claim.request !== undefined,
-    needsDriver: state.driverNodes.has(storageClass.provisioner),
+    needsCapacity: claim.request !== undefined && publishesCapacity(state, storageClass),
+    needsDriver: state.driverNodes.has(driver),
   };
+}
+
+/**
+ * Whether a node without capacity for the class is to be refused. external-provisioner publishes for classes that name the
+ * driver itself; for one that names the in-tree plugin silence means nothing, and only what somebody published counts.
+ *
+ * @see VB §2.2 F4d, F4e; external-provisioner pkg/capacity/capacity.go, onSCAddOrUpdate
+ */
+export function publishesCapacity(state: ClusterState, { name, provisioner }: StorageClass): boolean {
+  const driver = driverOf(provisioner);
+  if (!state.get("driver", driver)?.storageCapacity) return false;
+  return driver === provisioner || state.pools.all().some((pool) => pool.class === name && pool.newest !== undefined);
 }
 
 /** Amounts that a decision may use of a pool. */
@@ -102,7 +117,8 @@ export function whyNotProvision(
   if (provision.never !== undefined) return provision.never;
   const { node } = entry;
   if (!matchesNode(provision.class.allowedTopologies, node.labels, node.name)) return "topologyNotAllowed";
-  if (provision.needsDriver && !isRegistered(state, node.name, provision.class.provisioner)) return "driverMissing";
+  if (provision.needsDriver && !isRegistered(state, node.name, driverOf(provision.class.provisioner)))
+    return "driverMissing";
   if (!provision.needsCapacity) return undefined;
   if (isUnderway) return rooms().length === 0 ? "noCapacityPublished" : undefined;
   return whyNoRoom(provision, rooms());

@@ -3,7 +3,18 @@ import { describe, expect, test } from "vitest";
 import { commitmentOf } from "../../src/binding/commitment.ts";
 import { standingOf } from "../../src/binding/standing.ts";
 import { explainPod } from "../../src/scheduling/explain.ts";
-import { makeClass, makeMigratedNode, makeNode, makePV, makePVC, type Raw, type VolumeFacts } from "../support/make.ts";
+import {
+  makeCapacity,
+  makeClass,
+  makeCsiNode,
+  makeDriver,
+  makeMigratedNode,
+  makeNode,
+  makePV,
+  makePVC,
+  type Raw,
+  type VolumeFacts,
+} from "../support/make.ts";
 import { World } from "../support/world.ts";
 import { ask, type NodeAnswer, scenario, texts } from "./support.ts";
 
@@ -154,3 +165,92 @@ scenario(
     expect(standing(makeNode("n1", { [gceZone]: "us-east-2" }), "kubernetes.io/aws-ebs")).toBe("pending");
   },
 );
+
+/** @see csi-translation-lib plugins: the names of both */
+const replaced: Record<string, string> = {
+  "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+  "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+  "kubernetes.io/azure-disk": "disk.csi.azure.com",
+  "kubernetes.io/azure-file": "file.csi.azure.com",
+  "kubernetes.io/cinder": "cinder.csi.openstack.org",
+  "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+  "kubernetes.io/portworx-volume": "pxd.portworx.com",
+};
+
+describe.for(Object.entries(replaced))("a class that still names %s, which %s serves", ([plugin, driver]) => {
+  /** Two nodes, the class and a claim of it. */
+  const old = (...objects: Raw[]): World =>
+    new World().add(makeNode("n1"), makeNode("n2"), makeClass("old", { provisioner: plugin }), ...objects);
+  const claim = makePVC("x", { class: "old", request: "10Gi" });
+  const room = (on: string, capacity: string): Raw => makeCapacity(`c-${on}`, { class: "old", on, capacity });
+  const madeBy = (name: string): Raw =>
+    makePV("w", { class: "old", phase: "Released", annotations: { "pv.kubernetes.io/provisioned-by": name } });
+  const handMade = makePV("v", { class: "old", on: "n2", capacity: "1Gi" });
+
+  const cases: Record<string, { objects: Raw[]; want: Record<string, string[]> }> = {
+    "nothing is known of the driver": { objects: [], want: { n1: [], n2: [] } },
+    "the driver is registered on one node": {
+      objects: [makeCsiNode("n1", driver)],
+      want: { n1: [], n2: ["driverMissing"] },
+    },
+    "the node's drivers are others": {
+      objects: [makeCsiNode("n1", driver), makeCsiNode("n2", "csi.example")],
+      want: { n1: [], n2: ["driverMissing"] },
+    },
+    "the driver publishes capacity, as it may for another class, and none for this one": {
+      objects: [makeDriver(driver, true)],
+      want: { n1: [], n2: [] },
+    },
+    "somebody publishes capacity for the class": {
+      objects: [makeDriver(driver, true), room("n1", "40Gi"), room("n2", "4Gi")],
+      want: { n1: [], n2: ["claimTooLarge"] },
+    },
+    "capacity is published and the driver is not to be believed": {
+      objects: [makeDriver(driver), room("n1", "4Gi")],
+      want: { n1: [], n2: [] },
+    },
+    "nobody runs the driver and all volumes are made by hand": {
+      objects: [handMade],
+      want: { n1: ["noMatchingVolume"], n2: ["noMatchingVolume"] },
+    },
+    "nobody runs the driver now, and it made a volume": {
+      objects: [handMade, madeBy(driver)],
+      want: { n1: [], n2: [] },
+    },
+    "the plugin made a volume before it was moved to CSI": {
+      objects: [handMade, madeBy(plugin)],
+      want: { n1: [], n2: [] },
+    },
+  };
+
+  test.for(Object.entries(cases))("%s", ([, { objects, want }]) => {
+    const world = old(...objects, claim);
+    const pod = world.pod("p", "x");
+    expect({ n1: world.reasons(pod, "n1"), n2: world.reasons(pod, "n2") }).toEqual(want);
+  });
+
+  test("a capacity object that vanishes leaves the class without any, as before the first", () => {
+    const world = old(makeDriver(driver, true), room("n1", "4Gi"), claim);
+    const pod = world.pod("p", "x");
+    expect(world.fitting(pod)).toEqual([]);
+    world.state.delete("capacity", "kube-system/c-n1");
+    expect(world.fitting(pod)).toEqual(["n1", "n2"]);
+  });
+
+  test("the explanation names both", () => {
+    const world = old(makeCsiNode("n1", driver), claim);
+    const [, refused] = explainPod(world.state, world.pod("p", "x")).nodes;
+    expect(refused?.claims).toEqual([
+      {
+        claim: "d/x",
+        refused: [{ volume: "(new)", why: `driver ${driver} (for ${plugin}) is not registered on the node` }],
+      },
+    ]);
+  });
+});
+
+test("an in-tree provisioner that no driver replaces stays the controller manager's", () => {
+  const world = new World().add(makeNode("n1"), makeClass("old", { provisioner: "kubernetes.io/host-path" }));
+  world.add(makePVC("x", { class: "old" }), makePV("v", { class: "old", capacity: "1Gi" }));
+  expect(world.fitting(world.pod("p", "x"))).toEqual(["n1"]);
+});
