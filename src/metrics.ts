@@ -123,6 +123,11 @@ function ofBinding(registers: Registry[]) {
       buckets: exponentialBuckets(0.001, 4, 11),
       registers,
     }),
+    provisionerRefusals: new Counter({
+      name: `${prefix}_provisioner_refusals_total`,
+      help: "Claims that their provisioner gave back during a bind: the node then rests for that claim, for longer each time.",
+      registers,
+    }),
     writeDuration: new Histogram({
       name: `${prefix}_write_duration_seconds`,
       help: "Time of one write to the API, by what was written and how it went.",

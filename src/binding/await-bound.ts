@@ -51,6 +51,9 @@ async function goneAstray(run: BindRun, standing: Standing & { kind: "astray" })
   if (commitment) commitment.progress = "lost";
   if (gone !== undefined) throw new BindEnd("podGone", gone);
   if (!standing.isRefusal || !commitment) throw new BindEnd("astray", why);
+  // The watch may have shown neither our write nor that it was taken back: the node rests all the same (departure D18).
+  run.world.cluster.state.provisionerRefused(commitment.claim.uid, run.subject.node);
+  run.world.observer?.provisionerRefused?.();
   const warning = await run.world.writer.lastWarning(commitment.claim.key, commitment.claim.uid);
   throw new BindEnd("astray", warning === undefined ? why : `${why}: ${warning}`);
 }

@@ -117,6 +117,8 @@ export interface BinderObserver {
   /** From the last volume write to all claims bound. */
   readonly waited?: (durationMs: Milliseconds) => void;
   readonly inProgress?: (count: number) => void;
+  /** A provisioner gave a claim of a bind in progress back. */
+  readonly provisionerRefused?: () => void;
 }
 
 export interface BinderOptions {

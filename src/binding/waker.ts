@@ -1,6 +1,7 @@
 /**
  * Wakes Pods that were refused for a cause that is gone and that kube-scheduler cannot have seen go: a promise to another Pod
- * that ended without a write, or a change that reached our cache after kube-scheduler had already asked again because of it.
+ * that ended without a write, a rest that is over (departure D18), or a change that reached our cache after kube-scheduler had
+ * already asked again because of it.
  * Without this such a Pod is asked about after five minutes.
  *
  * A condition in the Pod's status is written, the smallest thing that makes kube-scheduler look at a Pod again (decision 8): only
@@ -122,10 +123,10 @@ export class Waker {
     }
   }
 
-  /** The same text means that no decision can have changed, but by the clock. */
+  /** The same text means that no decision can have changed, but by what ends by the clock unseen. */
   #version(): string {
-    const { generation, reservations } = this.#deps.cluster.state;
-    return `${generation} ${reservations.generation}`;
+    const { generation, reservations, rests } = this.#deps.cluster.state;
+    return `${generation} ${reservations.generation} ${rests.generation}`;
   }
 
   #wouldPass({ pod, refusedAt }: Waiting): boolean {

@@ -13,6 +13,7 @@ import type { Open } from "./open-claim.ts";
 import type { ClaimExplanation, Explanation, NodeExplanation, NodeVerdicts, Plan, PlannedClaim } from "./plan.ts";
 import type { Diagnosis, Planner } from "./planner.ts";
 import { limitOf, totalOf } from "./pools.ts";
+import type { Room } from "./provisioning.ts";
 import { addBytes, type Bytes, formatBytes, subtractBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import { contendedMax, scoreMax, scoreNodes } from "./score.ts";
@@ -264,6 +265,7 @@ class Doctor {
     if (trouble === "driverMissing") return `driver ${driverText(provisioner)} is not registered on the node`;
     if (nodeReasons[trouble] !== nodeReasons.notEnoughSpace) return undefined;
     const rooms = this.#planner.rooms(entry, open);
+    if (trouble === "provisioningBackoff") return restText(entry.node.name, open, rooms);
     if (rooms.length === 0) {
       const anywhere = [...this.#state.pools.all()].some((pool) => pool.class === name && pool.newest);
       return `no capacity published for class ${name} ${anywhere ? "on this node" : "anywhere"}`;
@@ -276,4 +278,16 @@ class Doctor {
     });
     return `needs ${formatBytes(open.bytes)}${together}: ${pools.join("; ")}`;
   }
+}
+
+function restText(name: NodeName, { resting }: Open, rooms: readonly Room[]): string | undefined {
+  const rest =
+    resting.find(({ node }) => node === name) ??
+    resting.find(({ pool }) => rooms.some((room) => room.pool.key === pool));
+  if (!rest) return undefined;
+  const { node, refusals, sinceMs, leftMs } = rest;
+  const what = node === name ? "this node" : `node ${node}, which draws on the same capacity,`;
+  const times = refusals === 1 ? "" : `, ${refusals} times in a row`;
+  const seconds = (ms: number): number => Math.ceil(ms / 1000);
+  return `the provisioner refused ${what} ${seconds(sinceMs)} s ago${times}; tried again in ${seconds(leftMs)} s`;
 }

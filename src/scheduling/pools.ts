@@ -67,19 +67,21 @@ export class Pools {
     this.#options = options;
   }
 
-  setCapacity(object: Capacity): void {
+  /** @returns the pool that the object speaks of */
+  setCapacity(object: Capacity): Pool | undefined {
     // An object without nodeTopology is reachable from no node.
     const pool = object.topology && this.#pool(object.class, this.#topologies.ofLabelSelector(object.topology));
     // A demand that finds its pool only now must not miss the drop that this brings.
     this.#placeDemands();
     const known = this.#ofObject.get(object.key);
     if (known && known !== pool) this.deleteCapacity(object.key);
-    if (!pool) return;
+    if (!pool) return undefined;
     if (known === pool) this.#topologies.release(pool.topology);
     this.#ofObject.set(object.key, pool);
     pool.objects.set(object.key, object);
     this.#refresh(pool);
     this.#placingMayHelp = true;
+    return pool;
   }
 
   /** A node came or changed its labels. */

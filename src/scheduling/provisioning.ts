@@ -9,6 +9,7 @@ import type { Claim, StorageClass } from "./objects.ts";
 import { freeOf, limitOf, type Pool, poolsOf, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason } from "./reasons.ts";
+import type { Resting } from "./rests.ts";
 import { matchesNode } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
@@ -46,6 +47,8 @@ export interface Provision {
   readonly needsCapacity: boolean;
   /** The driver is registered on some node, and so must be on the chosen one (FR-032). */
   readonly needsDriver: boolean;
+  /** Where a provisioner refused the claim a short time ago (departure D18). */
+  readonly resting: readonly Resting[];
 }
 
 export function provisionOf(state: ClusterState, claim: Claim, storageClass: StorageClass): Provision {
@@ -59,6 +62,7 @@ export function provisionOf(state: ClusterState, claim: Claim, storageClass: Sto
     never: !provisioned ? "noMatchingVolume" : claim.selector ? "selectorNotProvisionable" : undefined,
     needsCapacity: claim.request !== undefined && publishesCapacity(state, storageClass),
     needsDriver: state.driverNodes.has(driver),
+    resting: state.rests.of(claim.uid),
   };
 }
 
@@ -119,9 +123,18 @@ export function whyNotProvision(
   if (!matchesNode(provision.class.allowedTopologies, node.labels, node.name)) return "topologyNotAllowed";
   if (provision.needsDriver && !isRegistered(state, node.name, driverOf(provision.class.provisioner)))
     return "driverMissing";
-  if (!provision.needsCapacity) return undefined;
-  if (isUnderway) return rooms().length === 0 ? "noCapacityPublished" : undefined;
-  return whyNoRoom(provision, rooms());
+  if (isUnderway) return provision.needsCapacity && rooms().length === 0 ? "noCapacityPublished" : undefined;
+  const full = provision.needsCapacity ? whyNoRoom(provision, rooms()) : undefined;
+  return full ?? (isResting(provision, node.name, rooms) ? "provisioningBackoff" : undefined);
+}
+
+/** A node rests if it was refused itself, or if all it could draw on is a pool that was refused on another node. */
+function isResting({ resting }: Provision, node: NodeName, rooms: () => readonly Room[]): boolean {
+  return resting.some(
+    (rest) =>
+      rest.node === node ||
+      (rest.pool !== undefined && rooms().length > 0 && rooms().every(({ pool }) => pool.key === rest.pool)),
+  );
 }
 
 function isRegistered(state: ClusterState, node: NodeName, driver: string): boolean {

@@ -3,11 +3,13 @@
  * keeps every index and every promise in step, so that no decision ever walks all volumes.
  */
 import { count, mapIn } from "./indexes.ts";
-import type { ClaimKey, ClassName, NodeName, VolumeName } from "./names.ts";
+import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
 import type { Claim, Kind, Kinds, ObjectKey, Volume } from "./objects.ts";
 import { Pools } from "./pools.ts";
 import { zero } from "./quantity.ts";
 import { Reservations } from "./reservations.ts";
+import { Rests } from "./rests.ts";
+import { defaultScoring, type Scoring } from "./scoring.ts";
 import { Topologies } from "./topology.ts";
 import { VolumeTable } from "./volume-table.ts";
 
@@ -20,6 +22,8 @@ export interface StateOptions {
   readonly capacityPollIntervalMs?: number;
   /** Classes that are never, or always, provisioned from, whatever the cluster seems to say. */
   readonly provisioning?: ReadonlyMap<ClassName, "static" | "dynamic">;
+  /** How nodes that fit are ranked. */
+  readonly scoring?: Scoring;
 }
 
 const defaults = { holdTtlMs: 60_000, holdsMax: 1_000, capacityPollIntervalMs: 60_000 };
@@ -29,7 +33,10 @@ export class ClusterState {
   readonly volumes = new VolumeTable(this.topologies);
   readonly pools: Pools;
   readonly reservations: Reservations;
+  /** Where provisioners refused a short time ago (departure D18). */
+  readonly rests: Rests;
   readonly provisioning: ReadonlyMap<ClassName, "static" | "dynamic">;
+  readonly scoring: Scoring;
   /** Nodes that each driver is registered on. */
   readonly driverNodes = new Map<string, number>();
   /** Volumes that each provisioner made. */
@@ -51,7 +58,9 @@ export class ClusterState {
     const { clock, holdTtlMs, holdsMax, capacityPollIntervalMs } = { ...defaults, ...options };
     this.pools = new Pools(this.topologies, { clock, pollIntervalMs: capacityPollIntervalMs });
     this.reservations = new Reservations(this.volumes, this.pools, { clock, holdTtlMs, holdsMax });
+    this.rests = new Rests(clock);
     this.provisioning = options.provisioning ?? new Map();
+    this.scoring = options.scoring ?? defaultScoring;
   }
 
   /** Counts every change; the same number means the same objects. */
@@ -77,9 +86,11 @@ export class ClusterState {
       case "claim":
         this.#setClaim(change.object);
         break;
-      case "capacity":
-        this.pools.setCapacity(change.object);
+      case "capacity": {
+        const pool = this.pools.setCapacity(change.object);
+        if (pool) this.rests.published(pool);
         break;
+      }
       case "csiNode":
         for (const driver of this.#objects.csiNode.get(key)?.drivers ?? []) count(this.driverNodes, driver, -1);
         for (const driver of change.object.drivers) count(this.driverNodes, driver, 1);
@@ -129,6 +140,11 @@ export class ClusterState {
     if (kind === "node") return this.topologies.nodes.size + problems;
     if (kind === "volume") return this.volumes.count + problems;
     return this.#objects[kind].size + problems;
+  }
+
+  /** The claim's provisioner gave it back. Of a node that is gone this says nothing new. */
+  provisionerRefused(claim: ClaimUid, node: NodeName): void {
+    if (this.topologies.nodes.has(node)) this.rests.refused(claim, node, this.pools.demandOf(claim)?.pool);
   }
 
   #remove(kind: Kind, key: ObjectKey): void {
@@ -186,13 +202,23 @@ export class ClusterState {
     this.#objects.claim.set(claim.key, claim);
     this.#nameVolume(claim, true);
     this.reservations.claimSeen(claim);
+    this.#trackRefusal(before, claim);
     this.#trackDemand(claim);
+  }
+
+  /** A selected-node that is taken back is the provisioner's refusal of the node. */
+  #trackRefusal(before: Claim | undefined, { uid, volumeName, selectedNode, deleting }: Claim): void {
+    if (volumeName !== undefined) this.rests.forget(uid);
+    else if (before?.selectedNode !== undefined && selectedNode === undefined && !deleting) {
+      this.provisionerRefused(uid, before.selectedNode);
+    }
   }
 
   #removeClaim(key: ClaimKey): void {
     const claim = this.#objects.claim.get(key);
     if (!claim) return;
     this.#nameVolume(claim, false);
+    this.rests.forget(claim.uid);
     // Its volume may still be created: the promise ends by the clock, unless a bind still stands behind it.
     this.pools.settle(claim.uid);
   }

@@ -10,6 +10,7 @@ export function binderObserver(metrics: Metrics): BinderObserver {
       metrics.bindDuration.observe({ ending }, durationMs / 1000);
     },
     wrote: (write, result, durationMs) => metrics.writeDuration.observe({ write, result }, durationMs / 1000),
+    provisionerRefused: () => metrics.provisionerRefusals.inc(),
     waited: (durationMs) => metrics.bindWait.observe(durationMs / 1000),
   };
 }

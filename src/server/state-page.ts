@@ -24,6 +24,7 @@ export function stateRoute({ cluster, binder, memory, runtime }: Parts): Handler
       bindsInProgress: bounded(binder.inProgress()),
       assumptions: bounded(assumptions),
       holds: bounded(holds),
+      rests: bounded(state.rests.dump()),
       pools: bounded(Array.from(state.pools.all(), describePool)),
     };
     return jsonReply(`${JSON.stringify(page, printable)}\n`);

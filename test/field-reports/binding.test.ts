@@ -154,20 +154,27 @@ test.for(Object.entries(foreground))(
   },
 );
 
-test("FR-073: a claim that is refused time and again is written once a try, and nothing is left over", async () => {
+test("FR-073: a claim that is refused time and again is tried at growing pauses, and nothing is left over", async () => {
   await world.pvc("x", { class: "csi" });
   const pod = await world.pod("p", ["x"]);
   await world.start();
-  for (let tries = 1; tries <= 5; tries++) {
+  const pauses = [5, 10, 20, 40, 80, 160, 300, 300].map((seconds) => seconds * 1_000);
+  for (const [index, pauseMs] of pauses.entries()) {
+    expect(fitting("p")).toContain("n1");
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
     await world.patch("claim", "d/x", { metadata: { annotations: { [selectedNode]: null } } });
     await world.runtime.settle();
-    expect(bind.answer).toMatch(/refused/);
-    expect(volumeWrites()).toHaveLength(tries);
+    expect(bind.answer).toMatch(/on node n1 was refused/);
+    const early = world.bind(pod, "n1");
+    await world.runtime.advance(pauseMs - 1);
+    expect(early.answer).toMatch(/provisioningBackoff/);
+    expect(fitting("p")).toEqual(["n2"]);
+    expect(volumeWrites()).toHaveLength(index + 1);
+    await world.runtime.advance(1);
   }
-  expect(bindings()).toEqual([]);
-  expect([...world.berth.cluster.state.pools.demands()]).toEqual([]);
+  const { pools, rests } = world.berth.cluster.state;
+  expect([bindings(), [...pools.demands()], rests.dump()]).toEqual([[], [], []]);
 });
 
 test("FR-112: a listed object and a watched one have one shape, with times as the API wrote them", async () => {
