@@ -1,12 +1,34 @@
 import { defineConfig } from "vitest/config";
 
+const shared = { setupFiles: ["test/support/setup.ts"], pool: "forks" } as const;
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     reporters: ["default", "./test/support/tally.ts"],
-    setupFiles: ["test/support/setup.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    pool: "forks",
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/control-plane/**"],
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+        },
+      },
+      {
+        // Against the real control plane: one for all, so one test at a time, and after the others.
+        test: {
+          ...shared,
+          name: "cluster",
+          include: ["test/control-plane/**/*.test.ts"],
+          globalSetup: ["test/control-plane/set-up.ts"],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          testTimeout: 90_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
   },
 });

@@ -1,18 +1,83 @@
-/** Ends every run with the one line that people and CI look for. */
-import type { Reporter, TestModule } from "vitest/node";
+/**
+ * The end of every run: why tests were skipped, what came of the scenarios on each stage, how many of the upstream scenarios were
+ * shown, and the one line that people and CI look for.
+ */
+import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
+import { countScenarios } from "../upstream/count.ts";
+import "./meta.ts";
 
 export default class Tally implements Reporter {
+  #byName = false;
+
+  onInit({ config }: Vitest): void {
+    this.#byName = config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const counts = { passed: 0, failed: errors.length, skipped: 0 };
-    for (const module of modules) {
-      if (module.errors().length > 0) counts.failed++;
-      for (const test of module.children.allTests()) {
-        const { state } = test.result();
-        if (state === "passed" || state === "failed" || state === "skipped") counts[state]++;
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    counts.failed += modules.filter((module) => module.errors().length > 0).length;
+    for (const test of tests) {
+      const { state } = test.result();
+      if (state === "passed" || state === "failed" || state === "skipped") counts[state]++;
+    }
+    const lines = [...skips(tests), ...table(tests)];
+    const count = countScenarios(shown(tests), { complete: !this.#byName && hadToBeComplete(tests) });
+    if (count) {
+      lines.push(count.line);
+      if (!count.enough) {
+        lines.push("FAILED: fewer upstream scenarios than there are");
+        counts.failed++;
+        process.exitCode = 1;
       }
     }
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
+    lines.push(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
     // After the summary of the reporter beside it, which prints in the same turn.
-    process.once("exit", () => process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`));
+    process.once("exit", () => process.stdout.write(`${lines.join("\n")}\n`));
   }
+}
+
+function skips(tests: readonly TestCase[]): string[] {
+  return tests.flatMap((test) => {
+    const result = test.result();
+    return result.state === "skipped" && result.note ? [`skipped: ${test.name}: ${result.note}`] : [];
+  });
+}
+
+const shown = (tests: readonly TestCase[]) =>
+  tests.flatMap((test) => {
+    const { upstream } = test.meta();
+    return upstream ? [{ ...upstream, passed: test.result().state === "passed" }] : [];
+  });
+
+/** In CI always; elsewhere where both halves were in the run and there was a control plane. */
+function hadToBeComplete(tests: readonly TestCase[]): boolean {
+  if (process.env["CI"] === "true") return true;
+  const halves = tests.flatMap((test) => {
+    const { upstream } = test.meta();
+    if (!upstream || test.result().state === "skipped") return [];
+    return [upstream.kind === "real cluster" ? "real" : "own"];
+  });
+  return new Set(halves).size === 2;
+}
+
+/** Each scenario file on the sandbox and on the real control plane, where the latter was in the run. */
+function table(tests: readonly TestCase[]): string[] {
+  const rows = new Map<string, { says: string; sandbox: string; real: string }>();
+  let ran = false;
+  for (const test of tests) {
+    const { scenario } = test.meta();
+    if (!scenario) continue;
+    const { name, says, stage } = scenario;
+    const row = rows.get(name) ?? { says, sandbox: "-", real: "-" };
+    const { state } = test.result();
+    const seconds = ((test.diagnostic()?.duration ?? 0) / 1000).toFixed(1);
+    row[stage] = state === "passed" ? `ok ${seconds} s` : state;
+    if (stage === "real" && state !== "skipped") ran = true;
+    rows.set(name, row);
+  }
+  if (!ran) return [];
+  const lines = [...rows].map(([name, { says, sandbox, real }]) => `${name}: ${says} | ${sandbox} | ${real}`);
+  return ["scenario | sandbox | real", "--- | --- | ---", ...lines];
 }

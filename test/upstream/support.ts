@@ -1,38 +1,17 @@
 /**
- * The 200 scenarios of VB §8 as tests, each under its number, and what became of them. A scenario counts when it ran: its
- * objects, the verdict, the exact wire text and the plan compared.
+ * The 200 scenarios of VB §8 as tests, each under its number. A scenario counts when it passed: its objects, the verdict, the
+ * exact wire text and the plan compared.
  */
 import { expect, test } from "vitest";
 import type { AskedNodes } from "../../src/apis/extender.ts";
 import { encodeFilterResult } from "../../src/apis/extender-replies.ts";
 import { filterNodes, planNode } from "../../src/scheduling/filter.ts";
 import type { Pod } from "../../src/scheduling/objects.ts";
+import "../support/meta.ts";
 import { describePlan, type World } from "../support/world.ts";
+import { type ScenarioKind, scenariosTotal } from "./kinds.ts";
 
-export const scenarioKinds = ["core", "binder", "wait", "real cluster", "departure"] as const;
-
-/**
- * Where a scenario proves something: in the core; through the binder; in its wait; against a real kube-scheduler only; or in
- * any of these, where Berth differs on purpose and the test shows both answers (decision 31).
- */
-export type ScenarioKind = (typeof scenarioKinds)[number];
-
-export const scenariosTotal = 200;
-
-interface Entry {
-  readonly kind: ScenarioKind;
-  ran: boolean;
-}
-
-const registry = new Map<number, Entry>();
-
-function register(number: number, kind: ScenarioKind): Entry {
-  if (number < 1 || number > scenariosTotal || registry.has(number))
-    throw new Error(`scenario ${number} twice, or none`);
-  const entry = { kind, ran: false };
-  registry.set(number, entry);
-  return entry;
-}
+const registry = new Set<number>();
 
 export function scenario(
   number: number,
@@ -41,13 +20,12 @@ export function scenario(
   run: () => void | Promise<void>,
   options: { readonly timeout?: number } = {},
 ): void {
-  const entry = register(number, kind);
+  if (number < 1 || number > scenariosTotal || registry.has(number))
+    throw new Error(`scenario ${number} twice, or none`);
+  registry.add(number);
   const [id] = /^D\d+(?=[:,])/.exec(name) ?? [];
   if (id !== undefined) departures.add(id);
-  test(`${number}: ${name}`, options, async () => {
-    await run();
-    entry.ran = true;
-  });
+  test(`${number}: ${name}`, { ...options, meta: { upstream: { number, kind } } }, run);
 }
 
 const departuresTotal = 18;
@@ -69,25 +47,9 @@ export function missingDepartures(): string[] {
   return all.filter((id) => !departures.has(id));
 }
 
-/** One that waits for its world. */
-export function later(number: number, kind: ScenarioKind, name: string): void {
-  register(number, kind);
-  test.todo(`${number}: ${name} (${kind})`);
-}
-
-/** Numbers that no test and no todo stands for. */
+/** Numbers that no test here stands for. */
 export function missingScenarios(): number[] {
   return Array.from({ length: scenariosTotal }, (_, index) => index + 1).filter((number) => !registry.has(number));
-}
-
-/** "core 96 of 100, …; 130 of 200 in all", counted from what ran and passed. */
-export function summary(): string {
-  const entries = [...registry.values()];
-  const perKind = scenarioKinds.map((kind) => {
-    const ofKind = entries.filter((entry) => entry.kind === kind);
-    return `${kind} ${ofKind.filter(({ ran }) => ran).length} of ${ofKind.length}`;
-  });
-  return `${perKind.join(", ")}; ${entries.filter(({ ran }) => ran).length} of ${scenariosTotal} in all`;
 }
 
 /** A departure: ours is as wanted, and is not upstream's, which stands beside it as VB §3 to §5 has it. */

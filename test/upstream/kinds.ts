@@ -1,8 +1,17 @@
-/** Scenarios about kube-scheduler's own side: they prove nothing against a loop of ours and wait for a real control plane. */
-import { describe } from "vitest";
-import { later } from "./support.ts";
+/** The 200 scenarios of VB §8: how many, where each proves something, and which need a real kube-scheduler. */
 
-const names: Record<number, string> = {
+export const scenarioKinds = ["core", "binder", "wait", "departure", "real cluster"] as const;
+
+/**
+ * Where a scenario proves something: in the core; through the binder; in its wait; in any of these, where Berth differs on
+ * purpose and the test shows both answers (decision 31); or against a real kube-scheduler only.
+ */
+export type ScenarioKind = (typeof scenarioKinds)[number];
+
+export const scenariosTotal = 200;
+
+/** About kube-scheduler's own side: against a loop of ours they prove nothing. They run in test/control-plane. */
+export const realCluster = {
   150: "a filter error fails the cycle",
   151: "all nodes refused: unschedulable",
   152: "two extenders that accept different nodes: unschedulable",
@@ -17,8 +26,4 @@ const names: Record<number, string> = {
   162: "who binds: the extender where it is interested",
   164: "both rejectors are recorded",
   196: "a volume's event and a filter race: no wake-up is lost",
-};
-
-describe("VB §8, on a real cluster", () => {
-  for (const [number, name] of Object.entries(names)) later(Number(number), "real cluster", name);
-});
+} as const;

@@ -1,38 +1,53 @@
-/** Child processes of the control plane: their logs in files, their end certain. */
+/** Child processes of a control plane: their logs in files, their end certain. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { openSync } from "node:fs";
-import { createServer } from "node:net";
+import { closeSync, openSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
+
+/** Reads "+ pid" and "- pid"; when nobody writes any more, ends those that are left. */
+const watchdog = `
+while read -r sign pid; do
+  if [ "$sign" = + ]; then all="$all $pid"; continue; fi
+  left=
+  for one in $all; do [ "$one" = "$pid" ] || left="$left $one"; done
+  all=$left
+done
+[ -z "$all" ] || kill -9 $all`;
 
 export class Processes {
   readonly #folder: string;
   readonly #running = new Map<string, ChildProcess>();
+  readonly #watchdog: Socket;
 
+  /** @param folder  where the logs go */
   constructor(folder: string) {
     this.#folder = folder;
-    // Also when the test itself dies.
-    process.once("exit", () => this.endAll());
+    // In a session of its own, so that Ctrl-C does not reach it; it works also where this process is killed.
+    const child = spawn("sh", ["-c", watchdog], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+    this.#watchdog = child.stdin as Socket;
+    // It outlives us and must not keep us alive. What it says of its own end is of no use.
+    this.#watchdog.on("error", () => {});
+    this.#watchdog.unref();
+    child.unref();
   }
 
-  start(
-    name: string,
-    command: string,
-    args: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-  ): ChildProcess {
+  start(name: string, [command, ...args]: readonly [string, ...string[]]): void {
     const log = openSync(join(this.#folder, `${name}.log`), "a");
-    const child = spawn(command, args, { stdio: ["ignore", log, log], env: { ...process.env, ...env } });
+    const child = spawn(command, args, { stdio: ["ignore", log, log] });
+    closeSync(log);
     this.#running.set(name, child);
-    return child;
-  }
-
-  get(name: string): ChildProcess | undefined {
-    return this.#running.get(name);
+    const { pid } = child;
+    this.#watchdog.write(`+ ${pid}\n`);
+    child.once("exit", () => this.#watchdog.write(`- ${pid}\n`));
   }
 
   /** SIGSTOP and SIGCONT: a process that stands still, with all that it knows and its connections open. */
   signal(name: string, signal: NodeJS.Signals): void {
     this.#running.get(name)?.kill(signal);
+  }
+
+  pids(): Record<string, number> {
+    return Object.fromEntries([...this.#running].map(([name, { pid = 0 }]) => [name, pid]));
   }
 
   /** SIGKILL: kube-apiserver takes many seconds over a SIGTERM and keeps etcd busy meanwhile. */
@@ -45,9 +60,9 @@ export class Processes {
     await ended;
   }
 
-  endAll(): void {
-    for (const child of this.#running.values()) child.kill("SIGKILL");
-    this.#running.clear();
+  async endAll(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((name) => this.end(name)));
+    this.#watchdog.end();
   }
 }
 

@@ -11,7 +11,7 @@ import { Provisioner } from "../../src/sandbox/provisioner.ts";
 import type { Raw } from "../support/make.ts";
 import { listPathOf, objectPathOf } from "../support/paths.ts";
 import type { Stage } from "../support/scenario.ts";
-import type { ControlPlane } from "./control-plane.ts";
+import type { Reached } from "./on-plane.ts";
 
 export interface RealStage extends Stage {
   call(method: string, path: string, body?: unknown, type?: string): Promise<{ status: number; body: unknown }>;
@@ -21,7 +21,7 @@ export interface RealStage extends Stage {
 
 const mergePatch = "application/merge-patch+json";
 
-export function realStage({ exchange, processes }: ControlPlane): RealStage {
+export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "signal">): RealStage {
   const agents: Agent[] = [];
   const agent = (who: string): Agent => {
     const made = new Agent({ who, exchange, runtime });
@@ -67,12 +67,12 @@ export function realStage({ exchange, processes }: ControlPlane): RealStage {
     patch: async (kind, namespace, name, merge) =>
       void (await surely("PATCH", objectPathOf(kind, namespace, name), merge, mergePatch)),
     list,
-    pause: async () => processes.signal("kube-controller-manager", "SIGSTOP"),
-    resume: async () => processes.signal("kube-controller-manager", "SIGCONT"),
+    pause: async () => signal("kube-controller-manager", "SIGSTOP"),
+    resume: async () => signal("kube-controller-manager", "SIGCONT"),
     pass: (ms) => runtime.sleep(ms),
     cleanUp: async () => {
       for (const one of agents) one.stop();
-      processes.signal("kube-controller-manager", "SIGCONT");
+      signal("kube-controller-manager", "SIGCONT");
       await removeAll(list, call);
     },
   };

@@ -1,0 +1,42 @@
+/** Tests that need the real control plane: where there is none each is skipped by its name, and says why; in CI it fails. */
+import { inject, onTestFinished, type TaskMeta, test } from "vitest";
+import type { Exchange } from "../../src/runtime/runtime.ts";
+import type { Facts } from "./control-plane.ts";
+import { reach } from "./reach.ts";
+
+/** The control plane from a test's side, which did not start it. */
+export interface Reached {
+  readonly facts: Facts;
+  readonly exchange: Exchange;
+  /** SIGSTOP and SIGCONT to one of its processes. */
+  signal(name: string, signal: NodeJS.Signals): void;
+}
+
+interface Options {
+  readonly timeout?: number;
+  readonly meta?: Partial<TaskMeta>;
+  /** Why this one is not run as yet. */
+  readonly awaits?: string | undefined;
+}
+
+export function onPlane(name: string, options: Options, run: (plane: Reached) => Promise<void>): void {
+  const { timeout = 90_000, meta = {}, awaits } = options;
+  test(name, { timeout, meta }, async ({ skip }) => {
+    const plane = inject("plane");
+    if (awaits !== undefined) skip(awaits);
+    if (plane.kind === "missing" && process.env["CI"] !== "true") skip(plane.why);
+    if (plane.kind !== "runs") throw new Error(plane.why);
+    await run(reached(plane.facts));
+  });
+}
+
+function reached(facts: Facts): Reached {
+  const transport = reach(facts.server);
+  onTestFinished(() => transport.close());
+  const signal = (name: string, signal: NodeJS.Signals): void => {
+    const pid = facts.pids[name];
+    if (pid === undefined) throw new Error(`the control plane has no ${name}`);
+    process.kill(pid, signal);
+  };
+  return { facts, exchange: transport.exchange, signal };
+}
