@@ -66,8 +66,8 @@ export class Rests {
   refused(claim: ClaimUid, node: NodeName, pool: Pool | undefined): void {
     const now = this.#clock();
     const place = pool?.key ?? node;
+    if (this.of(claim).some((rest) => rest.node === node)) return;
     const known = this.#byClaim.get(claim)?.get(place);
-    if (known && known.until > now) return;
     const refusals = known && now - known.until < rowMs ? known.refusals + 1 : 1;
     this.#remove(claim, known);
     const pause = Math.min(pauseMaxMs, pauseFirstMs * 2 ** Math.min(refusals - 1, 20));

@@ -144,7 +144,9 @@ export class ClusterState {
 
   /** The claim's provisioner gave it back. Of a node that is gone this says nothing new. */
   provisionerRefused(claim: ClaimUid, node: NodeName): void {
-    if (this.topologies.nodes.has(node)) this.rests.refused(claim, node, this.pools.demandOf(claim)?.pool);
+    if (!this.topologies.nodes.has(node)) return;
+    this.pools.update();
+    this.rests.refused(claim, node, this.pools.demandOf(claim)?.pool);
   }
 
   #remove(kind: Kind, key: ObjectKey): void {

@@ -6,7 +6,7 @@ import { silentLog } from "../../src/runtime/log.ts";
 import { type NodeName, nodeName } from "../../src/scheduling/names.ts";
 import type { Kind, Pod } from "../../src/scheduling/objects.ts";
 import { virtualRuntime } from "../support/clock.ts";
-import { makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
 class Stage {
@@ -80,6 +80,18 @@ describe("a refused Pod", () => {
     expect(stage.wakes).toEqual([]);
     stage.world.state.reservations.forget(other.uid);
     await stage.runtime.advance(3_000);
+    expect(stage.wakes).toHaveLength(1);
+  });
+
+  test("is woken when the rest of the only node is over, which no watch shows (departure D18)", async () => {
+    const stage = new Stage();
+    stage.add(makeNode("n1"), makeClass("csi", { provisioner: "csi.example" }));
+    const claim = makePVC("x", { class: "csi" });
+    stage.add(makePVC("x", { class: "csi", selectedNode: "n1" }), claim, makePod("p", ["x"]));
+    stage.waker.refused(stage.world.pod("p", "x"));
+    await stage.runtime.advance(4_500);
+    expect(stage.wakes).toEqual([]);
+    await stage.runtime.advance(2_000);
     expect(stage.wakes).toHaveLength(1);
   });
 

@@ -2,9 +2,9 @@
 import { describe, expect } from "vitest";
 import { explainPod } from "../../src/scheduling/explain.ts";
 import { World as BindWorld } from "../binding/world.ts";
-import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC } from "../support/make.ts";
+import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
 import { World } from "../support/world.ts";
-import { ask, departure, departureLater, expectDeparture, type NodeAnswer, texts } from "./support.ts";
+import { ask, departure, expectDeparture, type NodeAnswer, texts } from "./support.ts";
 
 describe("departures", () => {
   departure("D7", "of equal volumes upstream takes any, Berth the first by name, however they came", () => {
@@ -72,5 +72,15 @@ describe("departures", () => {
     const berth = ask(world, world.pod("p", "x"))["n"];
     expectDeparture<NodeAnswer>({ upstream: ["x=+csi"], berth, want: texts.space });
   });
-  departureLater("D18", "a node whose provisioner refused a class and size a short time ago rests (FR-040)");
+  departure("D18", "a node whose provisioner has just refused a claim rests for it (FR-040)", () => {
+    const world = new World().add(makeNode("n"), makeClass("csi", { provisioner: "csi.example" }));
+    const claim = (selectedNode?: string): Raw =>
+      makePVC("x", { class: "csi", ...(selectedNode !== undefined && { selectedNode }) });
+    world.add(claim("n"), claim());
+    const pod = world.pod("p", "x");
+    expectDeparture<NodeAnswer>({ upstream: ["x=+csi"], berth: ask(world, pod)["n"], want: texts.space });
+    expect(world.reasons(pod, "n")).toEqual(["provisioningBackoff"]);
+    world.now += 5_000;
+    expect(ask(world, pod)).toEqual({ n: ["x=+csi"] });
+  });
 });

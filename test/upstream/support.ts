@@ -37,11 +37,6 @@ export function departure(id: `D${number}`, name: string, run: () => void | Prom
   test(`${id}: ${name}`, run);
 }
 
-export function departureLater(id: `D${number}`, name: string): void {
-  departures.add(id);
-  test.todo(`${id}: ${name}`);
-}
-
 export function missingDepartures(): string[] {
   const all = Array.from({ length: departuresTotal }, (_, index) => `D${index + 1}`);
   return all.filter((id) => !departures.has(id));
