@@ -2,7 +2,7 @@
  * What can be configured: one YAML file of kind BerthConfiguration, overridden by flags. Read once at start; every default
  * stands in one literal here and nowhere else.
  */
-import { type Field, readDocument, type Section } from "./config/document.ts";
+import { type Field, type Read, readDocument, type Section } from "./config/document.ts";
 import {
   type Address,
   address,
@@ -14,8 +14,10 @@ import {
   isLoopback,
   oneOf,
   text,
+  within,
 } from "./config/values.ts";
 import type { Milliseconds } from "./runtime/runtime.ts";
+import { defaultScoring, type Scoring, type ShapePoint, shapeProblem, strategies } from "./scheduling/scoring.ts";
 
 export type Provisioning = "static" | "dynamic" | "auto";
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -68,6 +70,7 @@ export interface Config {
     /** How often CSI drivers look at their capacity (external-provisioner's --capacity-poll-interval). */
     readonly pollIntervalMs: Milliseconds;
   };
+  readonly scoring: Scoring;
   readonly classes: readonly ClassOverride[];
 }
 
@@ -93,6 +96,7 @@ export const defaults: Config = freeze({
   // 64 MiB holds about 4,000 whole Nodes.
   limits: { bodyBytesMax: 64 << 20, bindBodyBytesMax: 64 << 10, callsMax: 64, drainTimeoutMs: 20_000 },
   capacity: { pollIntervalMs: 60_000 },
+  scoring: defaultScoring,
   classes: [],
 });
 
@@ -133,6 +137,19 @@ export const fileKeys: Section = {
     },
   },
   capacity: { section: { pollInterval: field("pollIntervalMs", duration) } },
+  scoring: {
+    section: {
+      strategy: field("strategy", oneOf(...strategies)),
+      shape: {
+        listOf: { utilization: field("utilization", within(0, 100)), score: field("score", within(0, 10)) },
+        check: (points: readonly Read[]) => shapeProblem(points as unknown as readonly ShapePoint[]),
+      },
+    },
+    check: (read: Read) =>
+      read["shape"] !== undefined && read["strategy"] !== "upstream"
+        ? { key: "shape", problem: 'is for "strategy: upstream" alone' }
+        : undefined,
+  },
   classes: {
     listOf: { name: field("name", text), provisioning: field("provisioning", oneOf("static", "dynamic", "auto")) },
   },

@@ -32,6 +32,7 @@ cache: {staleAfter: 2m}
 liveReads: {timeout: 500ms, perCallMax: 3, inParallelMax: 1}
 limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, drainTimeout: 1s}
 capacity: {pollInterval: 10s}
+scoring: {strategy: upstream, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}
 classes:
 - {name: local-ssd, provisioning: static}
 `,
@@ -50,6 +51,13 @@ classes:
     liveReads: { timeoutMs: 500, perCallMax: 3, inParallelMax: 1 },
     limits: { bodyBytesMax: 16 << 20, bindBodyBytesMax: 1024, callsMax: 5, drainTimeoutMs: 1000 },
     capacity: { pollIntervalMs: 10_000 },
+    scoring: {
+      strategy: "upstream",
+      shape: [
+        { utilization: 0, score: 0 },
+        { utilization: 100, score: 10 },
+      ],
+    },
     classes: [{ name: "local-ssd", provisioning: "static" }],
   });
   expect(Object.isFrozen(config.binding)).toBe(true);
@@ -58,7 +66,7 @@ classes:
 test("the keys of the file fill the members that have a default, and no others", () => {
   for (const [key, entry] of Object.entries(fileKeys)) {
     if (!("section" in entry)) continue;
-    const members = Object.values(entry.section).map((inner) => ("member" in inner ? inner.member : ""));
+    const members = Object.entries(entry.section).map(([name, inner]) => ("member" in inner ? inner.member : name));
     expect(members, key).toEqual(Object.keys(defaults[key as keyof typeof defaults] as object));
   }
 });
@@ -83,6 +91,38 @@ const mistakes: Record<string, { file: string; want: string }> = {
   "a class override needs both of its keys": {
     file: `${head}classes:\n- name: a\n  provisioning: auto\n- name: b\n`,
     want: "berth.yaml:6: classes[1] has no provisioning; each entry needs one",
+  },
+  "a strategy that is none lists them": {
+    file: `${head}scoring:\n  strategy: binpack\n`,
+    want: 'berth.yaml:4: scoring.strategy is not "least-surplus" or "most-allocated" or "spread" or "upstream"',
+  },
+  "a shape that the strategy does not use": {
+    file: `${head}scoring:\n  strategy: spread\n  shape: [{utilization: 0, score: 1}]\n`,
+    want: 'berth.yaml:5: scoring.shape is for "strategy: upstream" alone',
+  },
+  "a shape without a strategy is of the default one": {
+    file: `${head}scoring:\n  shape: [{utilization: 0, score: 1}]\n`,
+    want: 'berth.yaml:4: scoring.shape is for "strategy: upstream" alone',
+  },
+  "a shape whose points do not rise names the point and its line": {
+    file: `${head}scoring:\n  strategy: upstream\n  shape:\n  - {utilization: 50, score: 1}\n  - {utilization: 50, score: 2}\n`,
+    want: "berth.yaml:7: scoring.shape[1] has utilization 50, and the point before 50: they must rise",
+  },
+  "a shape without points": {
+    file: `${head}scoring:\n  strategy: upstream\n  shape: []\n`,
+    want: "berth.yaml:5: scoring.shape has no point; it needs one at least",
+  },
+  "a point needs both of its keys": {
+    file: `${head}scoring: {strategy: upstream, shape: [{utilization: 50}]}\n`,
+    want: "berth.yaml:3: scoring.shape[0] has no score; each entry needs one",
+  },
+  "a utilization beyond 100": {
+    file: `${head}scoring: {strategy: upstream, shape: [{utilization: 101, score: 1}]}\n`,
+    want: "berth.yaml:3: scoring.shape[0].utilization is not a whole number from 0 to 100",
+  },
+  "a score as upstream's nodes have it, not its shapes": {
+    file: `${head}scoring: {strategy: upstream, shape: [{utilization: 100, score: 100}]}\n`,
+    want: "berth.yaml:3: scoring.shape[0].score is not a whole number from 0 to 10",
   },
   "a choice lists the choices": {
     file: `${head}logLevel: loud\n`,

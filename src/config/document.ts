@@ -9,9 +9,24 @@ export interface Field {
   readonly form: Form<unknown>;
 }
 
-/** A mapping in the file: fields, further mappings, or lists of mappings that need all their keys. */
+/** What was read of a mapping, by the members that its keys fill. */
+export type Read = Readonly<Record<string, unknown>>;
+
+/** A mapping of its own keys. `check` says what is wrong with them together, and which key is to blame. */
+interface Nested {
+  readonly section: Section;
+  readonly check?: (read: Read) => { key: string; problem: string } | undefined;
+}
+
+/** A list of mappings that need all their keys. `check` says what is wrong with one entry beside the others. */
+interface Listed {
+  readonly listOf: Section;
+  readonly check?: (read: readonly Read[]) => { index: number; problem: string } | undefined;
+}
+
+/** A mapping in the file. */
 export interface Section {
-  readonly [key: string]: Field | { readonly section: Section } | { readonly listOf: Section };
+  readonly [key: string]: Field | Nested | Listed;
 }
 
 export type DocumentOutcome =
@@ -73,7 +88,7 @@ function readSection(document: Document, node: Node | undefined, keys: Section, 
     const target = resolve(document, value as Node | null);
     // A key without a value, as when every line below it is commented out, leaves the default.
     if (!entry || !target || (isScalar(target) && target.value === null)) continue;
-    if ("section" in entry) read[name] = readSection(document, target, entry.section, where);
+    if ("section" in entry) read[name] = readNested(document, target, entry, where);
     else if ("listOf" in entry) read[name] = readList(document, target, entry, where);
     else {
       const found = isScalar(target) ? entry.form.read(target.value) : undefined;
@@ -84,14 +99,17 @@ function readSection(document: Document, node: Node | undefined, keys: Section, 
   return read;
 }
 
-function readList(
-  document: Document,
-  node: Node,
-  { listOf }: { readonly listOf: Section },
-  path: string,
-): Record<string, unknown>[] {
+function readNested(document: Document, node: Node, { section, check }: Nested, path: string): Record<string, unknown> {
+  const read = readSection(document, node, section, path);
+  const wrong = check?.(read);
+  if (!wrong) return read;
+  const blamed = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === wrong.key) : undefined;
+  throw new Misread((blamed?.key as Node | undefined) ?? node, `${path}.${wrong.key} ${wrong.problem}`);
+}
+
+function readList(document: Document, node: Node, { listOf, check }: Listed, path: string): Record<string, unknown>[] {
   if (!isSeq(node)) throw new Misread(node, `${path} is not a list`);
-  return node.items.map((item, index) => {
+  const entries = node.items.map((item, index) => {
     const entry = resolve(document, item as Node);
     const read = readSection(document, entry, listOf, `${path}[${index}]`);
     for (const key of Object.keys(listOf)) {
@@ -99,6 +117,10 @@ function readList(
     }
     return read;
   });
+  const wrong = check?.(entries);
+  if (!wrong) return entries;
+  const blamed = node.items[wrong.index] as Node | undefined;
+  throw new Misread(blamed ?? node, `${blamed ? `${path}[${wrong.index}]` : path} ${wrong.problem}`);
 }
 
 function resolve(document: Document, node: Node | null): Node | undefined {

@@ -28,6 +28,14 @@ export const count: Form<number> = {
   read: (value) => (typeof value === "number" && Number.isSafeInteger(value) && value >= 1 ? value : undefined),
 };
 
+export function within(least: number, most: number): Form<number> {
+  return {
+    expected: `a whole number from ${least} to ${most}`,
+    read: (value) =>
+      typeof value === "number" && Number.isInteger(value) && value >= least && value <= most ? value : undefined,
+  };
+}
+
 export const duration: Form<Milliseconds> = {
   expected: 'a duration such as "90s", "10m" or "1m30s"',
   read: (value) => (typeof value === "string" ? parseDuration(value) : undefined),

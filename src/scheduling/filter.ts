@@ -11,6 +11,7 @@ import type { Pod } from "./objects.ts";
 import type { NodeVerdict, NodeVerdicts, Plan, PlannedClaim, PodVerdict } from "./plan.ts";
 import { type Outcome, Planner } from "./planner.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
+import type { Scoring } from "./scoring.ts";
 import type { ClusterState } from "./state.ts";
 
 const reasonList = Object.keys(nodeReasons) as readonly NodeReason[];
@@ -138,6 +139,23 @@ class FlatVerdicts implements NodeVerdicts {
 
   surplus(index: number): number {
     return this.#surplus[index] ?? 0;
+  }
+
+  get scoring(): Scoring {
+    return this.#state.scoring;
+  }
+
+  measure(gaugeOf: (state: ClusterState) => (plan: Plan) => number): Float64Array {
+    const measured = new Float64Array(this.names.length).fill(-1);
+    decide(this.#state, this.#pod, (planner, sorted) => {
+      if (planner.open.length === 0) return;
+      const gauge = gaugeOf(this.#state);
+      for (const [index, name] of this.names.entries()) {
+        const verdict = this.fits(index) ? verdictOn(this.#state, sorted, planner, name) : undefined;
+        if (verdict?.fits) measured[index] = gauge(verdict.plan);
+      }
+    });
+    return measured;
   }
 
   text(index: number): string {

@@ -109,7 +109,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
   };
 }
 
-function stateFor(runtime: Runtime, { holds, capacity, classes }: Config): ClusterState {
+function stateFor(runtime: Runtime, { holds, capacity, scoring, classes }: Config): ClusterState {
   const overrides = classes.flatMap(({ name, provisioning }) =>
     provisioning === "auto" ? [] : [[className(name), provisioning] as const],
   );
@@ -119,5 +119,6 @@ function stateFor(runtime: Runtime, { holds, capacity, classes }: Config): Clust
     holdsMax: holds.podsMax,
     capacityPollIntervalMs: capacity.pollIntervalMs,
     provisioning: new Map(overrides),
+    scoring,
   });
 }
