@@ -1,0 +1,69 @@
+/**
+ * Vitest's side of `npm run mutate`: the tests are loaded once, and the first of them never ends. Inside it all tests run again for each
+ * mutant that Stryker switches on, in milliseconds; a fresh worker for each mutant takes a second.
+ */
+import type { RunnerTask, RunnerTestCase } from "vitest";
+import { TestRunner } from "vitest";
+import { type Answer, channelName, type Message, type Order, type Outcome, type Switchboard } from "./messages.ts";
+
+export default class Serve extends TestRunner {
+  runTask({ file }: RunnerTestCase): Promise<void> {
+    const tests = testsOf(file);
+    const channel = new BroadcastChannel(channelName);
+    return new Promise((_, reject) => {
+      channel.onmessage = ({ data }: { readonly data: Message }) => {
+        if (data.kind !== "order") return;
+        carryOut(data, tests).then((answer) => channel.postMessage(answer), reject);
+      };
+      channel.postMessage({ kind: "ready" } satisfies Message);
+    });
+  }
+}
+
+function testsOf(task: RunnerTask): RunnerTestCase[] {
+  if (task.type === "suite") return task.tasks.flatMap(testsOf);
+  return task.mode === "run" || task.mode === "queued" ? [task] : [];
+}
+
+async function carryOut({ only, mutant, hitLimit }: Order, tests: readonly RunnerTestCase[]): Promise<Answer> {
+  const wanted = only && new Set(only);
+  const board = switchboard();
+  board.activeMutant = mutant;
+  board.hitCount = mutant === undefined ? undefined : 0;
+  board.hitLimit = hitLimit;
+  const outcomes: Outcome[] = [];
+  for (const test of tests) {
+    if (wanted && !wanted.has(test.fullTestName)) continue;
+    const outcome = await run(test, board);
+    outcomes.push(outcome);
+    if (mutant !== undefined && outcome.failure !== undefined) break;
+  }
+  board.activeMutant = undefined;
+  return {
+    kind: "answer",
+    outcomes,
+    hits: board.hitCount ?? 0,
+    coverage: mutant === undefined ? board.mutantCoverage : undefined,
+  };
+}
+
+async function run(test: RunnerTestCase, board: Switchboard): Promise<Outcome> {
+  const name = test.fullTestName;
+  const began = performance.now();
+  board.currentTestId = name;
+  try {
+    await TestRunner.getTestFn(test)();
+    return { name, ms: performance.now() - began };
+  } catch (error) {
+    return { name, ms: performance.now() - began, failure: String(error) };
+  } finally {
+    board.currentTestId = undefined;
+  }
+}
+
+/** Where instrumented code looks which mutant is on. */
+function switchboard(): Switchboard {
+  const scope = globalThis as { __stryker__?: Switchboard };
+  scope.__stryker__ ??= {};
+  return scope.__stryker__;
+}

@@ -1,0 +1,15 @@
+/** The tests that say what the core must do and answer fast, the cheap ones first: a mutant's first failure ends its run. */
+import { globSync } from "node:fs";
+import { resolve } from "node:path";
+
+const rules = [
+  "test/scheduling/*.test.ts",
+  "test/cases.test.ts",
+  "test/field-reports/{claims,explain,matching}.test.ts",
+  "test/upstream/{filter,matching,migration,reserve,scoring,requeue,departures}.ts",
+  "test/oracle/*.test.ts",
+];
+
+for (const pattern of rules) {
+  for (const file of globSync(pattern).sort()) await import(resolve(file));
+}

@@ -1,0 +1,16 @@
+/** One worker, one file of tests, and a runner that keeps them loaded. */
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/mutation/tests.ts"],
+    setupFiles: ["test/support/setup.ts", "test/mutation/setup.ts"],
+    runner: "test/mutation/serve.ts",
+    pool: "threads",
+    maxWorkers: 1,
+    testTimeout: 0,
+    reporters: [{}],
+    // Fewer random inputs than `npm test`: each mutant meets them.
+    env: { ORACLE_RUNS: "300", STATE_RUNS: "150" },
+  },
+});
