@@ -12,7 +12,7 @@
  * Claims of drivers that publish no capacity are left out.
  */
 import type { ClassName } from "./names.ts";
-import type { Plan, PlannedClaim } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 import { type Pool, totalOf } from "./pools.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topology } from "./topology.ts";
@@ -24,8 +24,6 @@ interface Tally {
   /** May round beyond 2^53. */
   takenBytes: number;
 }
-
-type Provisioned = Extract<PlannedClaim, { kind: "provision" }>;
 
 /** 0..100 of a plan; -1 where nothing is known. Volumes are counted once a class: it serves one call. */
 export function fillGauge(state: ClusterState): (plan: Plan) => number {
@@ -50,7 +48,7 @@ export function fillGauge(state: ClusterState): (plan: Plan) => number {
         percent = volumesTaken(state, plan, planned.volume.class, tallyOn(plan.node, planned.volume.class));
       } else if (planned.kind === "provision") {
         const pool = planned.pool === undefined ? undefined : state.pools.get(planned.pool);
-        percent = pool && poolFill(state, plan, pool, tallyOn(plan.node, planned.class.name));
+        percent = pool && poolFill(plan, pool, tallyOn(plan.node, planned.class.name));
       }
       if (percent === undefined) continue;
       sum += percent;
@@ -70,11 +68,13 @@ function volumesTaken({ volumes }: ClusterState, { claims }: Plan, name: ClassNa
   return percentOf(BigInt(count - free + takes), BigInt(count));
 }
 
-function poolFill({ pools }: ClusterState, { claims }: Plan, pool: Pool, { takenBytes }: Tally): number {
-  const isNew = (planned: PlannedClaim): planned is Provisioned =>
-    planned.kind === "provision" && planned.pool === pool.key && pools.demandOf(planned.claim.uid)?.pool !== pool;
+/** A claim that is promised capacity already is asked for on one node alone: then there is nothing to rank. */
+function poolFill({ claims }: Plan, pool: Pool, { takenBytes }: Tally): number {
   const used = BigInt(takenBytes);
-  const asked = claims.filter(isNew).reduce((sum, { bytes }) => sum + bytes, 0n);
+  let asked = 0n;
+  for (const planned of claims) {
+    if (planned.kind === "provision" && planned.pool === pool.key) asked += planned.bytes;
+  }
   return percentOf(used + pool.promised + asked, used + totalOf(pool));
 }
 
