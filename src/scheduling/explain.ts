@@ -12,7 +12,7 @@ import type { Claim, Pod, Volume } from "./objects.ts";
 import type { Open } from "./open-claim.ts";
 import type { ClaimExplanation, Explanation, NodeExplanation, NodeVerdicts, Plan, PlannedClaim } from "./plan.ts";
 import type { Diagnosis, Planner } from "./planner.ts";
-import { limitOf, totalOf } from "./pools.ts";
+import { totalOf } from "./pools.ts";
 import type { Room } from "./provisioning.ts";
 import { addBytes, type Bytes, formatBytes, subtractBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
@@ -232,12 +232,15 @@ class Doctor {
     return why === undefined ? [] : [{ volume: "(new)", why }];
   }
 
-  /** What the Pod's claims of this class ask, all together. */
-  #asked({ class: { name } }: Open): Bytes {
-    return this.#planner.open
-      .filter((other) => other.class.name === name)
-      .map(({ bytes }) => bytes)
-      .reduce(addBytes, zero);
+  /** The Pod's claims that draw on the pools of this one. */
+  #together({ class: { name } }: Open): readonly Open[] {
+    const { pools } = this.#state;
+    return this.#planner.open.filter((other) => pools.groupOf(other.class.name) === pools.groupOf(name));
+  }
+
+  /** What they ask. */
+  #asked(open: Open): Bytes {
+    return this.#together(open).reduce((sum, { bytes }) => addBytes(sum, bytes), zero);
   }
 
   /** What would have to be freed; undefined where no room takes so large a volume. */
@@ -245,7 +248,7 @@ class Doctor {
     const asked = this.#asked(open);
     const largeEnough = this.#planner
       .rooms(entry, open)
-      .filter(({ pool: { newest } }) => (newest?.maximumVolumeSize ?? open.bytes) >= open.bytes);
+      .filter(({ offer: { newest } }) => (newest?.maximumVolumeSize ?? open.bytes) >= open.bytes);
     const missing = largeEnough.map(({ free }) => subtractBytes(asked, free));
     return missing.filter((bytes) => bytes > 0n).sort((a, b) => (a < b ? -1 : 1))[0];
   }
@@ -267,14 +270,16 @@ class Doctor {
     const rooms = this.#planner.rooms(entry, open);
     if (trouble === "provisioningBackoff") return restText(entry.node.name, open, rooms);
     if (rooms.length === 0) {
-      const anywhere = [...this.#state.pools.all()].some((pool) => pool.class === name && pool.newest);
+      const none = this.#state.pools.nodes.whyNone(entry.node, name);
+      if (none !== undefined) return `no capacity for class ${name}: ${none}`;
+      const anywhere = this.#state.pools.offersFor(name).size > 0;
       return `no capacity published for class ${name} ${anywhere ? "on this node" : "anywhere"}`;
     }
-    const asked = this.#planner.open.filter(({ class: other }) => other.name === name);
-    const together = asked.length > 1 ? ` (${formatBytes(this.#asked(open))} with the Pod's other claims)` : "";
-    const pools = rooms.map(({ pool, free }) => {
+    const together =
+      this.#together(open).length > 1 ? ` (${formatBytes(this.#asked(open))} with the Pod's other claims)` : "";
+    const pools = rooms.map(({ pool, limit, free }) => {
       const shown = free < 0n ? zero : free;
-      return `${formatBytes(shown)} free of ${formatBytes(totalOf(pool))}, largest volume ${formatBytes(limitOf(pool))}`;
+      return `${formatBytes(shown)} free of ${formatBytes(totalOf(pool))}, largest volume ${formatBytes(limit)}`;
     });
     return `needs ${formatBytes(open.bytes)}${together}: ${pools.join("; ")}`;
   }

@@ -8,7 +8,7 @@ import { whyNot } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, type ClassName, compareText, type NodeName } from "./names.ts";
 import { accessModeBits, type Capacity, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
-import { type Pool, poolsOf } from "./pools.ts";
+import type { Offer } from "./pools.ts";
 import { isProvisioned, publishesCapacity } from "./provisioning.ts";
 import { formatBytes } from "./quantity.ts";
 import { matchesLabels, type NodeSelector, type Requirement } from "./selectors.ts";
@@ -191,21 +191,21 @@ function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
     const storageClass = state.get("class", name);
     if (!storageClass || !publishesCapacity(state, storageClass)) return [];
     const driver = driverOf(storageClass.provisioner);
-    const pools = [...state.pools.all()].filter((pool) => pool.class === name && pool.newest);
-    if (pools.length === 0)
+    if (state.pools.nodes.has(name)) return [];
+    const offers = [...state.pools.offersFor(name)];
+    if (offers.length === 0)
       return [`no capacity object exists for class ${name} anywhere: is the provisioner publishing?`];
-    const { everywhere } = state.topologies;
-    const isSilent = ({ node, topologies }: NodeEntry): boolean =>
-      (state.get("csiNode", node.name)?.drivers.includes(driver) ?? false) &&
-      poolsOf(topologies, everywhere, name).length === 0;
+    const isSilent = (entry: NodeEntry): boolean =>
+      (state.get("csiNode", entry.node.name)?.drivers.includes(driver) ?? false) &&
+      state.pools.offersOn(entry, name).length === 0;
     const silent = nodesWhere(state, isSilent);
     const told = `the driver of class ${name} runs on ${list(silent)} and publishes no capacity there: that is not the same as full`;
-    return [...(silent.size === 0 ? [] : [told]), ...pools.flatMap(leftOverHints)];
+    return [...(silent.size === 0 ? [] : [told]), ...offers.flatMap(leftOverHints)];
   });
 }
 
 /** A rebuilt node may leave an old object behind: it is not added to the new one (departure D17). */
-function leftOverHints({ class: name, objects, newest }: Pool): string[] {
+function leftOverHints({ class: name, objects, newest }: Offer): string[] {
   const old = [...objects.values()].filter((object) => object !== newest);
   if (old.length === 0 || !newest) return [];
   const described = old.map(capacityText).sort(compareText);

@@ -1,8 +1,9 @@
 /** Soft promises: what filter planned for Pods whose bind has not come. `reservations.ts` has the picture. */
+import type { CapacityLedger } from "./capacity-ledger.ts";
 import { deleteIn, setIn } from "./indexes.ts";
 import type { ClaimUid, PodUid, VolumeName } from "./names.ts";
 import type { Plan, PoolKey } from "./plan.ts";
-import type { Pool, Pools } from "./pools.ts";
+import type { Pool } from "./pools.ts";
 import type { Bytes } from "./quantity.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
 
@@ -29,14 +30,14 @@ export interface HoldOptions {
 
 export class Holds {
   readonly #volumes: VolumeTable;
-  readonly #pools: Pools;
+  readonly #pools: CapacityLedger;
   readonly #options: HoldOptions;
   readonly #holds = new Map<PodUid, Hold>();
   readonly #holders = new Map<ClaimUid, Set<PodUid>>();
   /** The Pod that a decision is running for. */
   #decidedFor: PodUid | undefined;
 
-  constructor(volumes: VolumeTable, pools: Pools, options: HoldOptions) {
+  constructor(volumes: VolumeTable, pools: CapacityLedger, options: HoldOptions) {
     this.#volumes = volumes;
     this.#pools = pools;
     this.#options = options;

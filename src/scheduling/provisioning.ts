@@ -6,7 +6,8 @@
 import { driverOf } from "./drivers.ts";
 import { type ClaimUid, compareText, type NodeName } from "./names.ts";
 import type { Claim, StorageClass } from "./objects.ts";
-import { freeOf, limitOf, type Pool, poolsOf, totalOf } from "./pools.ts";
+import { packItems, whyNotPackedItems } from "./packing.ts";
+import { freeOf, limitOf, type Offer, type Pool, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason } from "./reasons.ts";
 import type { Resting } from "./rests.ts";
@@ -73,16 +74,19 @@ export function provisionOf(state: ClusterState, claim: Claim, storageClass: Sto
  * @see VB §2.2 F4d, F4e; external-provisioner pkg/capacity/capacity.go, onSCAddOrUpdate
  */
 export function publishesCapacity(state: ClusterState, { name, provisioner }: StorageClass): boolean {
+  if (state.pools.nodes.has(name)) return true;
   const driver = driverOf(provisioner);
   if (!state.get("driver", driver)?.storageCapacity) return false;
-  return driver === provisioner || state.pools.all().some((pool) => pool.class === name && pool.newest !== undefined);
+  return driver === provisioner || state.pools.offersFor(name).size > 0;
 }
 
-/** Amounts that a decision may use of a pool. */
+/** Amounts that a decision may use of a pool, for claims of one class. */
 export interface Room {
+  readonly offer: Offer;
   readonly pool: Pool;
+  /** The largest single volume. */
   readonly limit: Bytes;
-  free: Bytes;
+  readonly free: Bytes;
 }
 
 /**
@@ -96,13 +100,14 @@ export function roomsOf(
   own: ReadonlySet<ClaimUid>,
   avoid: boolean,
 ): Room[] {
-  return poolsOf(entry.topologies, state.topologies.everywhere, name).map((pool) => {
+  return state.pools.offersOn(entry, name).map((offer) => {
+    const { pool } = offer;
     let free = freeOf(pool);
     for (const claim of own) {
       const demand = pool.demands > 0 ? state.pools.demandOf(claim) : undefined;
       if (demand?.pool === pool) free = addBytes(free, demand.bytes);
     }
-    return { pool, limit: limitOf(pool), free: avoid ? subtractBytes(free, pool.held) : free };
+    return { offer, pool, limit: limitOf(offer), free: avoid ? subtractBytes(free, pool.held) : free };
   });
 }
 
@@ -153,57 +158,13 @@ function whyNoRoom({ bytes }: Provision, rooms: readonly Room[]): NodeReason | u
   return reason;
 }
 
-/**
- * Places claims of one class into the class's pools on a node: all in one pool where one has room, else an exact packing
- * by search. Search is cut off after `packingStepsMax` steps and then says no: with that many claims over several pools of
- * one class on one node, a packing may exist that is not found.
- *
- * @returns a pool per claim in the order given, or undefined
- */
+/** Claims that draw on the same pools of a node: a pool per claim in the order given, or undefined. */
 export function pack(provisions: readonly Provision[], rooms: readonly Room[]): Pool[] | undefined {
-  for (const { pool, limit, free } of rooms) {
-    let sum = zero;
-    let fits = true;
-    for (const { bytes } of provisions) {
-      sum = addBytes(sum, bytes);
-      fits &&= bytes <= limit;
-    }
-    if (fits && sum <= free) return provisions.map(() => pool);
-  }
-  return rooms.length > 1 && provisions.length > 1 ? search(provisions, rooms) : undefined;
+  return packItems(provisions.map(({ bytes }) => ({ bytes, rooms })));
 }
 
-/** Whether they would fit but for what is promised to other Pods. */
 export function whyNotPacked(provisions: readonly Provision[], rooms: readonly Room[]): NodeReason {
-  const unpromised = rooms.map((room) => ({ ...room, free: totalOf(room.pool) }));
-  return pack(provisions, unpromised) ? "capacityAssumed" : "notEnoughSpace";
-}
-
-const packingStepsMax = 10_000;
-
-function search(provisions: readonly Provision[], rooms: readonly Room[]): Pool[] | undefined {
-  const order = provisions
-    .map((provision, index) => ({ provision, index }))
-    .sort((a, b) => compareLargestFirst(a.provision, b.provision));
-  const left = rooms.map(({ free }) => free);
-  const chosen = new Array<Pool | undefined>(provisions.length);
-  let steps = 0;
-  const place = (position: number): boolean => {
-    const next = order[position];
-    if (!next) return true;
-    if (++steps > packingStepsMax) return false;
-    const { bytes } = next.provision;
-    for (const [index, room] of rooms.entries()) {
-      const free = left[index] ?? zero;
-      if (bytes > room.limit || bytes > free) continue;
-      left[index] = subtractBytes(free, bytes);
-      chosen[next.index] = room.pool;
-      if (place(position + 1)) return true;
-      left[index] = free;
-    }
-    return false;
-  };
-  return place(0) ? chosen.filter((pool) => pool !== undefined) : undefined;
+  return whyNotPackedItems(provisions.map(({ bytes }) => ({ bytes, rooms })));
 }
 
 export function compareLargestFirst(a: { bytes: Bytes; claim: Claim }, b: { bytes: Bytes; claim: Claim }): number {

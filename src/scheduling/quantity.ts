@@ -21,15 +21,29 @@ const textLengthMax = 64;
  * @see apimachinery pkg/api/resource/quantity.go for the grammar
  */
 export function parseBytes(text: string): Bytes | undefined {
+  const read = readQuantity(text);
+  if (!read) return undefined;
+  const { digits, ten } = read;
+  return (ten >= 0 ? digits * 10n ** BigInt(ten) : ceilDiv(digits, 10n ** BigInt(-ten))) as Bytes;
+}
+
+/** So many units, each of so many bytes; a fraction of a byte is rounded down, for this is what somebody has to give. */
+export function parseUnits(text: string, each: Bytes): Bytes | undefined {
+  const read = readQuantity(text);
+  if (!read) return undefined;
+  const { digits, ten } = read;
+  return (ten >= 0 ? digits * each * 10n ** BigInt(ten) : (digits * each) / 10n ** BigInt(-ten)) as Bytes;
+}
+
+/** `digits` times ten to the power of `ten`. */
+function readQuantity(text: string): { readonly digits: bigint; readonly ten: number } | undefined {
   if (text.length > textLengthMax) return undefined;
   const match = quantity.exec(text);
   if (!match) return undefined;
   const [, whole = "", fraction = "", suffix = "", exponent = "0"] = match;
   if (whole + fraction === "") return undefined;
-
   const ten = (powersOfTen[suffix] ?? 0) + Number(exponent) - fraction.length;
-  const digits = BigInt(whole + fraction) << BigInt(powersOfTwo[suffix] ?? 0);
-  return (ten >= 0 ? digits * 10n ** BigInt(ten) : ceilDiv(digits, 10n ** BigInt(-ten))) as Bytes;
+  return { digits: BigInt(whole + fraction) << BigInt(powersOfTwo[suffix] ?? 0), ten };
 }
 
 function ceilDiv(a: bigint, b: bigint): bigint {

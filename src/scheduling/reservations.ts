@@ -12,11 +12,11 @@
  * Every call may come twice. Amounts are counted in the volume table's columns and the pools, so that decisions read them
  * without looking at a list, and cost nothing where nothing is promised.
  */
+import type { CapacityLedger } from "./capacity-ledger.ts";
 import { type HoldOptions, Holds } from "./holds.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, PodUid, VolumeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
 import type { Plan, PlannedClaim, PoolKey } from "./plan.ts";
-import type { Pools } from "./pools.ts";
 import type { Bytes } from "./quantity.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
 
@@ -37,7 +37,7 @@ export interface Assumption {
 
 export class Reservations {
   readonly #volumes: VolumeTable;
-  readonly #pools: Pools;
+  readonly #pools: CapacityLedger;
   readonly #clock: () => number;
   /** Soft promises. */
   readonly holds: Holds;
@@ -46,7 +46,7 @@ export class Reservations {
 
   #generation = 0;
 
-  constructor(volumes: VolumeTable, pools: Pools, options: HoldOptions) {
+  constructor(volumes: VolumeTable, pools: CapacityLedger, options: HoldOptions) {
     this.#volumes = volumes;
     this.#pools = pools;
     this.#clock = options.clock;

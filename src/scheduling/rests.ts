@@ -12,7 +12,7 @@
 import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import type { ClaimUid, NodeName } from "./names.ts";
 import type { PoolKey } from "./plan.ts";
-import { type Pool, totalOf } from "./pools.ts";
+import { isPublished, type Pool, totalOf } from "./pools.ts";
 import type { Bytes } from "./quantity.ts";
 
 /** A pause that has not ended. */
@@ -71,7 +71,7 @@ export class Rests {
     const refusals = known && now - known.until < rowMs ? known.refusals + 1 : 1;
     this.#remove(claim, known);
     const pause = Math.min(pauseMaxMs, pauseFirstMs * 2 ** Math.min(refusals - 1, 20));
-    const lowest = pool?.newest && totalOf(pool);
+    const lowest = pool && isPublished(pool) ? totalOf(pool) : undefined;
     this.#add(claim, { place, node, pool: pool?.key, refusals, refusedAt: now, until: now + pause, lowest });
     if (this.#count > restsMax) this.#removeOldest();
   }

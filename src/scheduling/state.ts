@@ -2,16 +2,17 @@
  * All that Berth believes of the cluster, in memory: fed by `cluster/` as the watches deliver, read by decisions. Changing it
  * keeps every index and every promise in step, so that no decision ever walks all volumes.
  */
+import { CapacityLedger } from "./capacity-ledger.ts";
+import { recoverDemand, trackDemand } from "./demands.ts";
 import { count, mapIn } from "./indexes.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
-import type { Claim, Kind, Kinds, ObjectKey, Volume } from "./objects.ts";
-import { Pools } from "./pools.ts";
-import { zero } from "./quantity.ts";
+import type { CapacitySource } from "./node-capacity.ts";
+import type { Claim, Kind, Kinds, Node, ObjectKey, Volume } from "./objects.ts";
 import { Reservations } from "./reservations.ts";
 import { Rests } from "./rests.ts";
 import { defaultScoring, type Scoring } from "./scoring.ts";
 import { Topologies } from "./topology.ts";
-import { VolumeTable } from "./volume-table.ts";
+import { type VolumeId, VolumeTable } from "./volume-table.ts";
 
 export interface StateOptions {
   /** Milliseconds on a clock that never runs backwards; read for expiry only. */
@@ -22,6 +23,10 @@ export interface StateOptions {
   readonly capacityPollIntervalMs?: number;
   /** Classes that are never, or always, provisioned from, whatever the cluster seems to say. */
   readonly provisioning?: ReadonlyMap<ClassName, "static" | "dynamic">;
+  /** Classes whose capacity nodes carry themselves. */
+  readonly capacitySources?: ReadonlyMap<ClassName, CapacitySource>;
+  /** Names of the pools that classes share. */
+  readonly sharedPools?: ReadonlyMap<ClassName, string>;
   /** How nodes that fit are ranked. */
   readonly scoring?: Scoring;
 }
@@ -31,7 +36,7 @@ const defaults = { holdTtlMs: 60_000, holdsMax: 1_000, capacityPollIntervalMs: 6
 export class ClusterState {
   readonly topologies = new Topologies();
   readonly volumes = new VolumeTable(this.topologies);
-  readonly pools: Pools;
+  readonly pools: CapacityLedger;
   readonly reservations: Reservations;
   /** Where provisioners refused a short time ago (departure D18). */
   readonly rests: Rests;
@@ -52,11 +57,17 @@ export class ClusterState {
     pod: new Map(),
   };
   readonly #problems = new Map<Kind, Map<ObjectKey, string>>();
+  #isListed = false;
   #generation = 0;
 
   constructor(options: StateOptions) {
     const { clock, holdTtlMs, holdsMax, capacityPollIntervalMs } = { ...defaults, ...options };
-    this.pools = new Pools(this.topologies, { clock, pollIntervalMs: capacityPollIntervalMs });
+    this.pools = new CapacityLedger(this.topologies, {
+      clock,
+      pollIntervalMs: capacityPollIntervalMs,
+      ...(options.capacitySources && { sources: options.capacitySources }),
+      ...(options.sharedPools && { shared: options.sharedPools }),
+    });
     this.reservations = new Reservations(this.volumes, this.pools, { clock, holdTtlMs, holdsMax });
     this.rests = new Rests(clock);
     this.provisioning = options.provisioning ?? new Map();
@@ -77,8 +88,7 @@ export class ClusterState {
     const change = { kind, object } as { [K in Kind]: { kind: K; object: Kinds[K] } }[Kind];
     switch (change.kind) {
       case "node":
-        this.topologies.setNode(change.object);
-        this.pools.nodesChanged();
+        this.#setNode(change.object);
         break;
       case "volume":
         this.#setVolume(change.object);
@@ -142,6 +152,16 @@ export class ClusterState {
     return this.#objects[kind].size + problems;
   }
 
+  /**
+   * Every kind was listed: what follows is news. Volumes of the first lists that are newer than what drivers published count as
+   * capacity in flight (decision 23).
+   */
+  listed(): void {
+    if (this.#isListed) return;
+    this.#isListed = true;
+    for (const claim of this.#objects.claim.values()) recoverDemand(this, claim);
+  }
+
   /** The claim's provisioner gave it back. Of a node that is gone this says nothing new. */
   provisionerRefused(claim: ClaimUid, node: NodeName): void {
     if (!this.topologies.nodes.has(node)) return;
@@ -153,6 +173,7 @@ export class ClusterState {
     switch (kind) {
       case "node":
         this.topologies.deleteNode(key as NodeName);
+        this.pools.nodes.delete(key as NodeName);
         break;
       case "volume":
         this.#removeVolume(key as VolumeName);
@@ -176,26 +197,34 @@ export class ClusterState {
     if (kind !== "node" && kind !== "volume") this.#objects[kind].delete(key);
   }
 
+  #setNode(node: Node): void {
+    const before = this.topologies.nodes.get(node.name)?.node;
+    this.topologies.setNode(node);
+    for (const pool of this.pools.setNode(node, before)) this.rests.published(pool);
+  }
+
   #setVolume(volume: Volume): void {
-    this.#countVolume(this.volumes.get(volume.name), -1);
-    this.#countVolume(volume, 1);
-    this.volumes.set(volume);
+    this.#countVolume(this.volumes.id(volume.name), -1);
+    this.#countVolume(this.volumes.set(volume), 1);
     this.reservations.volumeSeen(volume);
-    if (volume.claimRef?.uid !== undefined) this.pools.settle(volume.claimRef.uid);
+    if (volume.claimRef?.uid !== undefined) this.pools.settle(volume.claimRef.uid, "volumeExists");
   }
 
   #removeVolume(name: VolumeName): void {
     const id = this.volumes.id(name);
     if (id === undefined) return;
-    this.#countVolume(this.volumes.get(name), -1);
+    this.#countVolume(id, -1);
     this.reservations.volumeGone(name, id);
     this.volumes.delete(name);
   }
 
-  #countVolume(volume: Volume | undefined, by: 1 | -1): void {
-    if (!volume) return;
+  #countVolume(id: VolumeId | undefined, by: 1 | -1): void {
+    if (id === undefined) return;
+    const volume = this.volumes.at(id);
     if (volume.provisionedBy === undefined) count(this.handMade, volume.class, by);
     else count(this.provisionedBy, volume.provisionedBy, by);
+    const topology = this.volumes.topologyOf(id);
+    if (topology) this.pools.usage.count(volume, topology, by);
   }
 
   #setClaim(claim: Claim): void {
@@ -205,7 +234,7 @@ export class ClusterState {
     this.#nameVolume(claim, true);
     this.reservations.claimSeen(claim);
     this.#trackRefusal(before, claim);
-    this.#trackDemand(claim);
+    trackDemand(this, claim, this.#isListed && !before);
   }
 
   /** A selected-node that is taken back is the provisioner's refusal of the node. */
@@ -222,7 +251,7 @@ export class ClusterState {
     this.#nameVolume(claim, false);
     this.rests.forget(claim.uid);
     // Its volume may still be created: the promise ends by the clock, unless a bind still stands behind it.
-    this.pools.settle(claim.uid);
+    this.pools.settle(claim.uid, "claimGone");
   }
 
   #removePod(key: ObjectKey): void {
@@ -234,21 +263,5 @@ export class ClusterState {
   #nameVolume(claim: Claim, named: boolean): void {
     const { volumeName, bindCompleted } = claim;
     if (volumeName !== undefined && !bindCompleted) this.volumes.setNamed(volumeName, claim, named);
-  }
-
-  /** Capacity that a provisioner was told to use, by us or anybody, is in flight until its volume shows. */
-  #trackDemand(claim: Claim): void {
-    const demand = this.pools.demandOf(claim.uid);
-    if (claim.volumeName !== undefined && claim.bindCompleted) {
-      if (demand && this.volumes.id(claim.volumeName) !== undefined) this.pools.settle(claim.uid);
-      return;
-    }
-    const { selectedNode } = claim;
-    if (selectedNode === undefined) {
-      // The provisioner took it back, which is its final word; a promise of our own that is not written yet stays.
-      if (demand && !this.reservations.of(claim.uid)) this.pools.end(claim.uid);
-    } else if (demand?.node !== selectedNode) {
-      this.pools.demand(claim.uid, { class: claim.class, node: selectedNode, bytes: claim.request ?? zero });
-    }
   }
 }

@@ -7,7 +7,7 @@
 import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import type { ClassName, NodeName } from "./names.ts";
 import type { Node } from "./objects.ts";
-import type { Pool } from "./pools.ts";
+import type { Offer } from "./pools.ts";
 import { type LabelSelector, matchesLabels, matchesNode, type NodeSelector } from "./selectors.ts";
 import type { Slab } from "./volume-table.ts";
 
@@ -20,7 +20,7 @@ export class Topology {
   /** Free volumes by class, smallest first. */
   readonly slabs = new Map<ClassName, Slab>();
   /** Capacity to provision from, by class. */
-  readonly pools = new Map<ClassName, Pool>();
+  readonly pools = new Map<ClassName, Offer>();
   /** Objects that refer to it; at zero it is dropped. */
   uses = 0;
 

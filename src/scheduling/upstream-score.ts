@@ -7,9 +7,9 @@
  *
  * @see VB §5; kubernetes pkg/scheduler/framework/plugins/volumebinding/{scorer,volume_binding}.go, plugins/helper/shape_score.go
  */
+import type { CapacityLedger } from "./capacity-ledger.ts";
 import type { ClassName } from "./names.ts";
 import type { Plan } from "./plan.ts";
-import type { Pools } from "./pools.ts";
 import type { ShapePoint } from "./scoring.ts";
 
 /** `MaxNodeScore` over `MaxCustomPriorityScore`: shapes are written in 0..10, nodes score 0..100. */
@@ -22,7 +22,7 @@ interface ClassUse {
 }
 
 /** 0..100. A plan with volumes is scored by these alone; one without, by the pools it takes from; one with neither scores 0. */
-export function upstreamScore({ claims }: Plan, shape: readonly ShapePoint[], pools: Pools): number {
+export function upstreamScore({ claims }: Plan, shape: readonly ShapePoint[], pools: CapacityLedger): number {
   const fixed = new Map<ClassName, ClassUse>();
   const made = new Map<ClassName, ClassUse>();
   for (const planned of claims) {
@@ -31,7 +31,10 @@ export function upstreamScore({ claims }: Plan, shape: readonly ShapePoint[], po
       use.requested += planned.claim.request ?? 0n;
       use.capacity += planned.volume.capacity;
     }
-    const object = planned.kind === "provision" && planned.pool !== undefined && pools.get(planned.pool)?.newest;
+    const object =
+      planned.kind === "provision" &&
+      planned.pool !== undefined &&
+      pools.get(planned.pool)?.offers.get(planned.class.name)?.newest;
     if (planned.kind !== "provision" || !object) continue;
     const use = useOf(made, planned.class.name);
     use.requested += planned.bytes;

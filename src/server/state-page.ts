@@ -1,6 +1,8 @@
 /** `GET /debug/state`: what Berth believes, has promised and is doing. Bounded: it may be asked of a large cluster. */
+
+import type { NodeSources } from "../scheduling/node-sources.ts";
 import { kinds } from "../scheduling/objects.ts";
-import { limitOf, type Pool, totalOf } from "../scheduling/pools.ts";
+import { freeOf, limitOf, type Pool, publishedOf, totalOf } from "../scheduling/pools.ts";
 import { isoTime } from "./explain.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { jsonReply } from "./replies.ts";
@@ -25,22 +27,29 @@ export function stateRoute({ cluster, binder, memory, runtime }: Parts): Handler
       assumptions: bounded(assumptions),
       holds: bounded(holds),
       rests: bounded(state.rests.dump()),
-      pools: bounded(Array.from(state.pools.all(), describePool)),
+      pools: bounded(Array.from(state.pools.all(), (pool) => describePool(pool, state.pools.nodes))),
+      unreadableNodeCapacities: state.pools.nodes.faultCount,
     };
     return jsonReply(`${JSON.stringify(page, printable)}\n`);
   };
 }
 
-function describePool(pool: Pool) {
-  const { key, class: storageClass, promised, held, demands } = pool;
+function describePool(pool: Pool, nodes: NodeSources) {
+  const { key, offers, used, promised, held, demands } = pool;
   return {
     pool: key,
-    class: storageClass,
     total: totalOf(pool),
-    largestVolume: limitOf(pool),
+    free: freeOf(pool),
+    ...(used && { usedByVolumes: used() }),
     promised,
     held,
     demands,
+    sources: Array.from(offers.values(), (offer) => ({
+      class: offer.class,
+      source: nodes.nameOf(offer.class) ?? `CSIStorageCapacity ${offer.newest?.key}`,
+      published: publishedOf(offer),
+      largestVolume: limitOf(offer),
+    })),
   };
 }
 

@@ -1,0 +1,259 @@
+/**
+ * What can still be provisioned, and what of it is promised.
+ *
+ * `free = published − promised`, derived on every look and never stored; it may be negative after a driver republished less
+ * than was promised. A demand is in flight from the moment it is promised:
+ *
+ *     demand ──────────▶ in flight ───────────────────────▶ settling ─────────────────────────▶ gone
+ *        assumed by bind, or      the volume exists               the driver published a drop that covers it,
+ *        seen as selected-node                                    or twice the driver's poll interval passed
+ *
+ * Drivers skip unchanged values, publish before the volume exists, or publish a stale read after it: so what counts is how far
+ * the published value dropped while demands were in flight, whenever that was. A drop settles as many bytes as it has, once:
+ * the volume of one claim never settles the demand of another. Where a node publishes all it has, volumes are deducted here, and a
+ * demand is gone as soon as its volume is there.
+ */
+
+import type { ClaimUid, ClassName, NodeName } from "./names.ts";
+import type { CapacitySource } from "./node-capacity.ts";
+import { NodeSources } from "./node-sources.ts";
+import type { Capacity, Node } from "./objects.ts";
+import type { PoolKey } from "./plan.ts";
+import { freeOf, leastPublished, limitOf, type Offer, offersOf, type Pool, publishedOf } from "./pools.ts";
+import { Publications } from "./publications.ts";
+import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import type { NodeEntry, Topologies } from "./topology.ts";
+import { isLaterVersion } from "./versions.ts";
+import { VolumeUsage } from "./volume-usage.ts";
+
+export interface Demand {
+  readonly claim: ClaimUid;
+  readonly class: ClassName;
+  readonly node: NodeName;
+  readonly bytes: Bytes;
+  /** Absent while no pool covers the class and the node, or the driver publishes none. */
+  pool?: Pool;
+  /** When the volume was first seen, or the claim gone: the demand is settling. */
+  settlingSince?: number;
+  hasVolume: boolean;
+}
+
+/** What is promised to a claim. */
+export interface CapacityPromise {
+  readonly class: ClassName;
+  readonly node: NodeName;
+  readonly bytes: Bytes;
+  readonly pool?: PoolKey;
+}
+
+export interface LedgerOptions {
+  readonly clock: () => number;
+  /** How often drivers look at their capacity, ms; external-provisioner's default is one minute. */
+  readonly pollIntervalMs: number;
+  /** Classes whose capacity nodes carry themselves. */
+  readonly sources?: ReadonlyMap<ClassName, CapacitySource>;
+  /** Names of the pools that classes share. */
+  readonly shared?: ReadonlyMap<ClassName, string>;
+}
+
+export class CapacityLedger {
+  readonly #topologies: Topologies;
+  readonly #options: LedgerOptions;
+  readonly #publications: Publications;
+  /** What nodes carry themselves. */
+  readonly nodes: NodeSources;
+  /** What volumes take where nodes publish all they have. */
+  readonly usage: VolumeUsage;
+  readonly #demands = new Map<ClaimUid, Demand>();
+  readonly #settling = new Set<Demand>();
+  readonly #unplaced = new Set<Demand>();
+  #placingMayHelp = false;
+
+  constructor(topologies: Topologies, options: LedgerOptions) {
+    const { sources = new Map<ClassName, CapacitySource>(), shared = new Map<ClassName, string>() } = options;
+    const counted = [...sources].filter(([, { means }]) => means === "total").map(([name]) => name);
+    this.#topologies = topologies;
+    this.#options = options;
+    this.#publications = new Publications(topologies, shared);
+    this.usage = new VolumeUsage(topologies, new Set(counted));
+    this.nodes = new NodeSources(topologies, this.#publications, this.usage, sources);
+  }
+
+  /** Returns the pool that the object speaks of: none where it has no nodeTopology, for then no node reaches it. */
+  setCapacity(object: Capacity): Pool | undefined {
+    if (!object.topology || this.nodes.has(object.class)) {
+      this.deleteCapacity(object.key);
+      return undefined;
+    }
+    const topology = this.#topologies.ofLabelSelector(object.topology);
+    return this.#published(() => this.#publications.put(object.key, object, { class: object.class, topology }));
+  }
+
+  deleteCapacity(key: string): void {
+    this.#publications.remove(key);
+  }
+
+  /** A node came or changed. Returns the pools whose published value may have changed. */
+  setNode(node: Node, before: Node | undefined): readonly Pool[] {
+    return this.#published(() => this.nodes.set(node, before));
+  }
+
+  get(key: PoolKey): Pool | undefined {
+    return this.#publications.get(key);
+  }
+
+  all(): MapIterator<Pool> {
+    return this.#publications.all();
+  }
+
+  /** All that is published for a class. */
+  offersFor(name: ClassName): ReadonlySet<Offer> {
+    return this.#publications.of(name);
+  }
+
+  /** What a class can draw on from the node, in a stable order. */
+  offersOn(entry: NodeEntry, name: ClassName): readonly Offer[] {
+    return offersOf(entry.topologies, this.#topologies.everywhere, name);
+  }
+
+  /** The same for classes whose claims draw on the same pools. */
+  groupOf(name: ClassName): string {
+    return this.#publications.groupOf(name);
+  }
+
+  demandOf(claim: ClaimUid): Demand | undefined {
+    return this.#demands.get(claim);
+  }
+
+  demands(): MapIterator<Demand> {
+    return this.#demands.values();
+  }
+
+  /** Promises capacity to a claim, instead of anything promised to it before. */
+  demand(claim: ClaimUid, what: CapacityPromise): void {
+    this.end(claim);
+    const { class: name, node, bytes } = what;
+    const demand: Demand = { claim, class: name, node, bytes, hasVolume: false };
+    this.#demands.set(claim, demand);
+    const pool = what.pool === undefined ? undefined : this.get(what.pool);
+    if (pool) this.#place(demand, pool);
+    else {
+      this.#unplaced.add(demand);
+      this.#placingMayHelp = true;
+    }
+  }
+
+  end(claim: ClaimUid): void {
+    const demand = this.#demands.get(claim);
+    if (!demand) return;
+    this.#demands.delete(claim);
+    this.#settling.delete(demand);
+    this.#unplaced.delete(demand);
+    const { pool } = demand;
+    if (!pool) return;
+    pool.promised = subtractBytes(pool.promised, demand.bytes);
+    pool.demands--;
+    if (pool.demands === 0) pool.dropped = zero;
+    this.#publications.release(pool);
+  }
+
+  /** @param why  the claim's volume exists, or the claim is gone while its volume may still come */
+  settle(claim: ClaimUid, why: "volumeExists" | "claimGone"): void {
+    const demand = this.#demands.get(claim);
+    if (!demand) return;
+    if (why === "volumeExists") demand.hasVolume = true;
+    if (demand.settlingSince !== undefined) return;
+    demand.settlingSince = this.#options.clock();
+    this.#settling.add(demand);
+  }
+
+  /**
+   * A claim that was bound before anybody looked: its volume may be newer than what is published, and then counts as if it had just
+   * been seen (decision 23). Where versions do not tell, the clock does.
+   */
+  recover(claim: ClaimUid, what: CapacityPromise, volumeVersion: string): void {
+    if (this.#demands.has(claim)) return;
+    const entry = this.#topologies.nodes.get(what.node);
+    const offers = entry ? this.offersOn(entry, what.class) : [];
+    // Where there are several, nobody knows which gave it: it counts against one that may lack it.
+    const unaware = offers.find(({ pool }) => !pool.used && !isAware(pool, volumeVersion));
+    if (!unaware) return;
+    this.demand(claim, { ...what, pool: unaware.pool.key });
+    this.settle(claim, "volumeExists");
+  }
+
+  /** Ends what has settled and finds pools for demands that had none; called before each decision. */
+  update(): void {
+    this.#placeDemands();
+    if (this.#settling.size === 0) return;
+    const now = this.#options.clock();
+    for (const demand of this.#settling) {
+      const { pool, bytes } = demand;
+      const isCounted = pool?.used !== undefined && demand.hasVolume;
+      const covered = pool !== undefined && !pool.used && pool.dropped >= bytes;
+      const waited = now - (demand.settlingSince ?? now) >= 2 * this.#options.pollIntervalMs;
+      if (!isCounted && !covered && !waited) continue;
+      if (covered) pool.dropped = subtractBytes(pool.dropped, bytes);
+      this.end(demand.claim);
+    }
+  }
+
+  hold(pool: Pool, bytes: Bytes): void {
+    pool.held = addBytes(pool.held, bytes);
+    pool.holds++;
+    pool.topology.uses++;
+  }
+
+  /** Takes an amount out of what is held, or puts it back, for the length of one decision. */
+  suspendHold(pool: Pool, bytes: Bytes, suspend: boolean): void {
+    pool.held = suspend ? subtractBytes(pool.held, bytes) : addBytes(pool.held, bytes);
+  }
+
+  releaseHold(pool: Pool, bytes: Bytes): void {
+    pool.held = subtractBytes(pool.held, bytes);
+    pool.holds--;
+    this.#publications.release(pool);
+  }
+
+  #published<R>(publish: () => R): R {
+    // A demand that finds its pool only now must not miss the drop that this brings.
+    this.#placeDemands();
+    const published = publish();
+    this.#placingMayHelp = true;
+    return published;
+  }
+
+  #placeDemands(): void {
+    if (!this.#placingMayHelp) return;
+    this.#placingMayHelp = false;
+    for (const demand of this.#unplaced) this.#findPool(demand);
+  }
+
+  #findPool(demand: Demand): void {
+    const entry = this.#topologies.nodes.get(demand.node);
+    if (!entry) return;
+    const offers = this.offersOn(entry, demand.class);
+    const roomy = offers.find((offer) => freeOf(offer.pool) >= demand.bytes && limitOf(offer) >= demand.bytes);
+    const pool = (roomy ?? offers[0])?.pool;
+    if (!pool) return;
+    this.#unplaced.delete(demand);
+    this.#place(demand, pool);
+  }
+
+  #place(demand: Demand, pool: Pool): void {
+    demand.pool = pool;
+    pool.promised = addBytes(pool.promised, demand.bytes);
+    pool.demands++;
+    pool.topology.uses++;
+  }
+}
+
+/** Whether the value that counts was published after the volume was last written. */
+function isAware(pool: Pool, volumeVersion: string): boolean {
+  for (const offer of pool.offers.values()) {
+    const { newest } = offer;
+    if (!newest || publishedOf(offer) > leastPublished(pool)) continue;
+    if (isLaterVersion(volumeVersion, newest.resourceVersion) === false) return true;
+  }
+  return false;
+}

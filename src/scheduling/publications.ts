@@ -1,0 +1,132 @@
+/**
+ * What is published of every pool, by CSIStorageCapacity objects or by the nodes themselves. Pools are keyed by class, or by
+ * the name that classes share, and by segment, so that objects which vanish and return find their pool and its promises again.
+ */
+import { deleteIn, setIn } from "./indexes.ts";
+import { type ClassName, compareText } from "./names.ts";
+import type { Capacity } from "./objects.ts";
+import type { PoolKey } from "./plan.ts";
+import { type Offer, type Pool, totalOf } from "./pools.ts";
+import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import type { Topologies, Topology } from "./topology.ts";
+
+/** Where an object belongs. */
+export interface Place {
+  readonly class: ClassName;
+  /** One use of it was counted for the object. */
+  readonly topology: Topology;
+  readonly used?: () => Bytes;
+}
+
+export class Publications {
+  readonly #topologies: Topologies;
+  readonly #shared: ReadonlyMap<ClassName, string>;
+  readonly #byKey = new Map<PoolKey, Pool>();
+  readonly #byId = new Map<string, Offer>();
+  readonly #byClass = new Map<ClassName, Set<Offer>>();
+
+  /** @param shared  names of the pools that classes share */
+  constructor(topologies: Topologies, shared: ReadonlyMap<ClassName, string>) {
+    this.#topologies = topologies;
+    this.#shared = shared;
+  }
+
+  get(key: PoolKey): Pool | undefined {
+    return this.#byKey.get(key);
+  }
+
+  all(): MapIterator<Pool> {
+    return this.#byKey.values();
+  }
+
+  /** All that is published for a class. */
+  of(className: ClassName): ReadonlySet<Offer> {
+    return this.#byClass.get(className) ?? noOffers;
+  }
+
+  /** The same for classes whose claims draw on the same pools. No class is named like a shared pool: names hold no slash. */
+  groupOf(className: ClassName): string {
+    const name = this.#shared.get(className);
+    return name === undefined ? className : `pool/${name}`;
+  }
+
+  /** Returns the pool that the object now speaks of. */
+  put(id: string, object: Capacity, place: Place): Pool {
+    const offer = this.#offer(place);
+    const known = this.#byId.get(id);
+    if (known === offer) this.#topologies.release(place.topology);
+    else if (known) this.remove(id);
+    this.#byId.set(id, offer);
+    offer.objects.set(id, object);
+    this.#refresh(offer);
+    return offer.pool;
+  }
+
+  remove(id: string): void {
+    const offer = this.#byId.get(id);
+    if (!offer) return;
+    const { pool } = offer;
+    this.#byId.delete(id);
+    offer.objects.delete(id);
+    this.#refresh(offer);
+    if (offer.objects.size === 0) {
+      pool.offers.delete(offer.class);
+      pool.topology.pools.delete(offer.class);
+      deleteIn(this.#byClass, offer.class, offer);
+    }
+    this.release(pool);
+  }
+
+  /** One use of the pool ends: by an object, a demand or a hold. */
+  release(pool: Pool): void {
+    this.#topologies.release(pool.topology);
+    if (pool.offers.size + pool.demands + pool.holds === 0) this.#byKey.delete(pool.key);
+  }
+
+  #offer({ class: name, topology, used }: Place): Offer {
+    const known = topology.pools.get(name);
+    if (known) return known;
+    const key: PoolKey = `${this.groupOf(name)} ${topology.identity}`;
+    const pool = this.#byKey.get(key) ?? emptyPool(key, topology, used);
+    this.#byKey.set(key, pool);
+    const offer: Offer = { class: name, pool, objects: new Map(), newest: undefined };
+    pool.offers.set(name, offer);
+    topology.pools.set(name, offer);
+    setIn(this.#byClass, name).add(offer);
+    return offer;
+  }
+
+  /** A drop counts from one word to the next of one object: what comes anew, or vanishes, settles nothing. */
+  #refresh(offer: Offer): void {
+    const { pool } = offer;
+    const [before, spoke] = [totalOf(pool), offer.newest?.key];
+    offer.newest = undefined;
+    for (const object of offer.objects.values()) {
+      if (!offer.newest || isNewer(object, offer.newest)) offer.newest = object;
+    }
+    if (pool.demands === 0 || pool.used || spoke === undefined || spoke !== offer.newest?.key) return;
+    const drop = subtractBytes(before, totalOf(pool));
+    if (drop > zero) pool.dropped = addBytes(pool.dropped, drop);
+  }
+}
+
+const noOffers: ReadonlySet<Offer> = new Set();
+
+function emptyPool(key: PoolKey, topology: Topology, used: (() => Bytes) | undefined): Pool {
+  return {
+    key,
+    topology,
+    offers: new Map(),
+    ...(used && { used }),
+    dropped: zero,
+    promised: zero,
+    held: zero,
+    demands: 0,
+    holds: 0,
+  };
+}
+
+function isNewer(a: Capacity, b: Capacity): boolean {
+  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt;
+  return compareText(a.key, b.key) < 0;
+}
