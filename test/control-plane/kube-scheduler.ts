@@ -1,5 +1,5 @@
 /** A real kube-scheduler with a configuration of its own; several share one API server, each for its schedulerName. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Raw } from "../support/make.ts";
 import type { Processes } from "./processes.ts";
@@ -41,6 +41,7 @@ export async function startKubeScheduler(place: Place, options: SchedulerOptions
     `--secure-port=${port}`,
     `--authentication-kubeconfig=${kubeconfig}`,
     `--authorization-kubeconfig=${kubeconfig}`,
+    "--v=2",
   ]);
   const transport = reach(`https://127.0.0.1:${port}`);
   const stop = async (): Promise<void> => {
@@ -48,13 +49,17 @@ export async function startKubeScheduler(place: Place, options: SchedulerOptions
     transport.close();
   };
   try {
-    await until(`${name} is ready`, async () => (await get(transport.exchange, "/readyz")).status === 200);
+    const isReady = async () => (await get(transport.exchange, "/readyz")).status === 200;
+    await until(`${name} is ready`, async () => !processes.runs(name) || (await isReady()));
+    if (!processes.runs(name)) throw new Error(`${name} ended: ${lastLine(join(folder, `${name}.log`))}`);
   } catch (error) {
     await stop();
     throw error;
   }
   return { metrics: async () => (await get(transport.exchange, "/metrics")).text, stop };
 }
+
+const lastLine = (path: string): string => readFileSync(path, "utf8").trimEnd().split("\n").at(-1) ?? "";
 
 /** As the README has it, but for what the options say. */
 function configuration(kubeconfig: string, { schedulerName, extenders, enabled = [] }: SchedulerOptions): Raw {

@@ -46,6 +46,11 @@ export class Processes {
     this.#running.get(name)?.kill(signal);
   }
 
+  runs(name: string): boolean {
+    const child = this.#running.get(name);
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
   pids(): Record<string, number> {
     return Object.fromEntries([...this.#running].map(([name, { pid = 0 }]) => [name, pid]));
   }

@@ -48,7 +48,7 @@ function skips(tests: readonly TestCase[]): string[] {
 const shown = (tests: readonly TestCase[]) =>
   tests.flatMap((test) => {
     const { upstream } = test.meta();
-    return upstream ? [{ ...upstream, passed: test.result().state === "passed" }] : [];
+    return upstream ? [{ ...upstream, became: test.result().state }] : [];
   });
 
 /** In CI always; elsewhere where both halves were in the run and there was a control plane. */

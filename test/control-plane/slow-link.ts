@@ -1,0 +1,40 @@
+/** A TCP link on which what the server says takes its time; whatever is spoken over it, TLS too. */
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface SlowLink {
+  /** https://127.0.0.1:port, in the place of the server's. */
+  readonly server: string;
+  close(): void;
+}
+
+/** @param server  https://host:port */
+export async function startSlowLink(server: string, delayMs: number): Promise<SlowLink> {
+  const { hostname, port } = new URL(server);
+  const sockets = new Set<Socket>();
+  const listener = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      // What breaks on one side ends the other.
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+    client.on("data", (bytes) => upstream.write(bytes));
+    // Timers of one delay fire in the order in which they were set.
+    upstream.on("data", (bytes) => setTimeout(() => client.write(bytes), delayMs));
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  return {
+    server: `https://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    close: () => {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
