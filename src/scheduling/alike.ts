@@ -4,76 +4,45 @@
  * exists, over the least volumes. It remains to deal those out as every assignment is: claims in name order, each the smallest
  * volume that leaves the others served.
  */
-import { isLargeEnough, type Want } from "./matching.ts";
-import { zero } from "./quantity.ts";
-import type { VolumeId, VolumeTable } from "./volume-table.ts";
+import type { Want } from "./matching.ts";
 
 /** Whether the wants, of one class, differ in size alone. */
 export function areAlike(wants: readonly Want[]): boolean {
   const [first] = wants;
   return wants.every(
-    ({ traits, attributes, selector }) =>
-      traits === first?.traits && attributes === first.attributes && selector?.identity === first.selector?.identity,
+    ({ bits, mask, selector }) =>
+      bits === first?.bits && mask === first.mask && selector?.identity === first.selector?.identity,
   );
 }
 
-interface Alike {
-  readonly want: Want;
-  readonly isAlike: boolean;
-}
+/** Deals volumes out; kept for its scratch space. */
+export class Dealer {
+  /** What is left to deal; a volume that is dealt makes way for the next larger one. */
+  readonly #left: Int32Array;
 
-/**
- * Within each class whose claims are alike, deals the volumes out anew.
- *
- * @param open     in name order
- * @param volumes  a volume per claim that suits it, all different
- */
-export function dealAlike(open: readonly Alike[], volumes: readonly VolumeId[], table: VolumeTable): VolumeId[] {
-  if (isDealt(open, volumes, table)) return [...volumes];
-  const dealt = [...volumes];
-  const classes = new Set(open.flatMap(({ isAlike, want: { claim } }) => (isAlike ? [claim.class] : [])));
-  for (const name of classes) {
-    const indexes = open.flatMap(({ want: { claim } }, index) => (claim.class === name ? [index] : []));
-    const chosen = indexes.map((index) => volumes[index] ?? 0).sort((a, b) => table.compare(a, b));
-    const wants = indexes.flatMap((index) => open[index]?.want ?? []);
-    for (const [position, volume] of deal(wants, chosen, table).entries()) dealt[indexes[position] ?? 0] = volume;
+  /** @param count  of claims */
+  constructor(count: number) {
+    this.#left = new Int32Array(count);
   }
-  return dealt;
-}
 
-/** Whether each claim has a smaller volume than the next of its class: no deal gives an earlier claim a smaller one. */
-function isDealt(open: readonly Alike[], volumes: readonly VolumeId[], table: VolumeTable): boolean {
-  for (let later = 1; later < open.length; later++) {
-    for (let earlier = 0; earlier < later; earlier++) {
-      if (open[earlier]?.want.claim.class !== open[later]?.want.claim.class) continue;
-      if (table.compare(volumes[earlier] ?? 0, volumes[later] ?? 0) > 0) return false;
+  /**
+   * The smallest that is large enough never leaves another claim unserved: whoever was to have it can have instead what this
+   * claim was to have, which is larger.
+   *
+   * @param froms    per claim, in name order: the position from which volumes are large enough
+   * @param volumes  per claim a different volume that serves it, by position; dealt anew in place
+   */
+  deal(froms: Int32Array, volumes: Int32Array): void {
+    const left = this.#left;
+    left.set(volumes);
+    left.sort();
+    let count = volumes.length;
+    for (let claim = 0; claim < volumes.length; claim++) {
+      const from = froms[claim] ?? 0;
+      let nth = 0;
+      while (nth < count - 1 && (left[nth] ?? 0) < from) nth++;
+      volumes[claim] = left[nth] ?? 0;
+      left.copyWithin(nth, nth + 1, count--);
     }
   }
-  return true;
-}
-
-/**
- * @param wants    alike, in name order
- * @param chosen   as many volumes, by (capacity, name), that can serve all of them
- * @returns        a volume per want
- */
-function deal(wants: readonly Want[], chosen: readonly VolumeId[], volumes: VolumeTable): VolumeId[] {
-  const left = [...chosen];
-  return wants.map((want, index) => {
-    const later = wants.slice(index + 1).sort((a, b) => compareSizes(a, b));
-    const position = left.findIndex(
-      (volume, at) => isLargeEnough(want, volumes, volume) && canServe(later, left, at, volumes),
-    );
-    return left.splice(position, 1)[0] ?? -1;
-  });
-}
-
-function compareSizes(a: Want, b: Want): number {
-  const [left, right] = [a.claim.request ?? zero, b.claim.request ?? zero];
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** Whether the volumes but one, both in ascending order, are each large enough for the want in the same place. */
-function canServe(wants: readonly Want[], chosen: readonly VolumeId[], without: number, volumes: VolumeTable): boolean {
-  return wants.every((want, index) => isLargeEnough(want, volumes, chosen[index < without ? index : index + 1] ?? -1));
 }

@@ -1,86 +1,159 @@
-/** A Pod's open claims on one node: what each may take, which way serves all of them, and why none does. */
-import { assign } from "./assignment.ts";
-import type { Candidates } from "./candidates.ts";
-import type { Open } from "./open-claim.ts";
-import type { NodeReason } from "./reasons.ts";
-import type { ClusterState } from "./state.ts";
-import type { NodeEntry } from "./topology.ts";
-import type { VolumeId } from "./volume-table.ts";
-
-/** Chosen instead of a volume. */
-export const provisioned = -1;
-
-/** A claim's ways on one node: forced to one volume or to provisioning, or free to choose among candidates. */
-export interface Way {
-  readonly open: Open;
-  readonly candidates: readonly VolumeId[];
-  readonly forced: "volume" | "provision" | undefined;
-}
-
-/** The same, once it is known whether the claim could be provisioned. */
-export interface Choice extends Way {
-  /** Why the claim cannot be provisioned; undefined where it can, or need not be. */
-  readonly blocked: NodeReason | undefined;
-}
-
-/** Assignments found before, by the pattern of who may take what: nodes of one kind repeat it, so it is searched once a call. */
-export type Patterns = Map<string, readonly number[]>;
-
 /**
- * Exact assignment; claims that cannot be provisioned first, then large ones.
+ * The general case of one class on one node: which volumes each claim may take, and the assignment over them.
  *
- * @param bySize  indices of the claims, the largest first
- * @returns       per claim its volume, or `provisioned`
+ * Nodes of one kind put the same question: answers are kept, each in the place that the question's hash gives it.
  */
-export function matchChoices(
-  { volumes }: ClusterState,
-  choices: readonly Choice[],
-  bySize: readonly number[],
-  patterns: Patterns,
-): VolumeId[] {
-  const all = new Set<VolumeId>();
-  for (const { candidates } of choices) for (const id of candidates) all.add(id);
-  const ranked = [...all].sort((a, b) => volumes.compare(a, b));
-  const rankOf = new Map(ranked.map((id, rank) => [id, rank]));
-  const candidates = choices.map((choice) => choice.candidates.map((id) => rankOf.get(id) ?? 0));
-  const mustBeStatic = (index: number): boolean =>
-    choices[index]?.forced === "volume" || choices[index]?.blocked !== undefined;
-  const order = [...bySize.filter((index) => mustBeStatic(index)), ...bySize.filter((index) => !mustBeStatic(index))];
-  const pattern = `${order.join()} ${candidates.join(" ")}`;
-  const ranks = patterns.get(pattern) ?? assign(candidates, order, ranked.length);
-  patterns.set(pattern, ranks);
-  return ranks.map((rank) => ranked[rank] ?? provisioned);
+import { Assignment } from "./assignment.ts";
+import type { Wishes } from "./bipartite.ts";
+import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
+import type { Reach } from "./reach.ts";
+import { assumedBit } from "./volume-table.ts";
+
+const answersMax = 256;
+
+interface Answer {
+  readonly question: Int32Array;
+  readonly ranks: Int32Array;
 }
 
-/** The node whose claims could not all be served. */
-export interface Unserved {
-  readonly state: ClusterState;
-  readonly entry: NodeEntry;
-  readonly candidates: Candidates;
-  readonly choices: readonly Choice[];
-  readonly bySize: readonly number[];
-  readonly patterns: Patterns;
+export class Choices {
+  /** A volume was left alone only because another Pod holds it. Cleared by whoever asks. */
+  avoided = false;
+  readonly #reach: Reach;
+  readonly #wants: readonly Want[];
+  readonly #assignment = new Assignment();
+  /** By positions in what the node reaches, then by rank among those that anybody wishes for. */
+  readonly #wishes: Wishes;
+  readonly #positions: Int32Array;
+  /** By position: its rank and one; 0 where nobody wishes for it. */
+  #ranks = new Int32Array(16);
+  readonly #question: Int32Array;
+  readonly #answers: (Answer | undefined)[] = new Array<Answer | undefined>(answersMax).fill(undefined);
+
+  /** @param wants  of one class, in name order */
+  constructor(reach: Reach, wants: readonly Want[]) {
+    const wishesMax = wants.length ** 2;
+    this.#reach = reach;
+    this.#wants = wants;
+    this.#wishes = { starts: new Int32Array(wants.length + 1), to: new Int32Array(wishesMax) };
+    this.#positions = new Int32Array(wishesMax);
+    this.#question = new Int32Array(2 * wants.length + wishesMax);
+  }
+
+  /** Whether the claim has any wish in the assignment made last. */
+  hasAny(claim: number): boolean {
+    return (this.#wishes.starts[claim + 1] ?? 0) > (this.#wishes.starts[claim] ?? 0);
+  }
+
+  /** Whether a volume suits that is promised for good. */
+  hasAssumed(claim: number): boolean {
+    const want = this.#wants[claim] as Want;
+    for (let at = this.#reach.firstLargeEnough(want); at < this.#reach.length; at++) {
+      const offer = this.#reach.offer(at);
+      if ((offer & assumedBit) !== 0 && offersWanted(want, offer) && this.#reach.hasLabels(want, at)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * @param order      claims, the most important first
+   * @param positions  filled in: per claim the position of its volume, or -1
+   */
+  assign(order: readonly number[], liberty: Liberty, positions: Int32Array): void {
+    this.#wish(liberty);
+    const volumeCount = this.#rank();
+    const ranks = volumeCount === 0 ? undefined : this.#answer(order, volumeCount);
+    for (let claim = 0; claim < positions.length; claim++) {
+      positions[claim] = this.#positions[ranks?.[claim] ?? -1] ?? -1;
+    }
+  }
+
+  /** The smallest that suit, as many as there are claims: one of these is always left. */
+  #wish(liberty: Liberty): void {
+    const { starts, to } = this.#wishes;
+    const enough = this.#wants.length;
+    let end = 0;
+    for (let claim = 0; claim < enough; claim++) {
+      const want = this.#wants[claim] as Want;
+      const full = end + enough;
+      let at = this.#reach.firstLargeEnough(want);
+      while (end < full) {
+        at = this.#next(want, at, liberty);
+        if (at < 0) break;
+        to[end++] = at++;
+      }
+      starts[claim + 1] = end;
+    }
+  }
+
+  #next(want: Want, from: number, liberty: Liberty): number {
+    for (let at = from; at < this.#reach.length; at++) {
+      const offer = this.#reach.offer(at);
+      if (!offersWanted(want, offer) || !this.#reach.hasLabels(want, at)) continue;
+      if (mayTake(liberty, offer)) return at;
+      if ((offer & assumedBit) === 0) this.avoided = true;
+    }
+    return -1;
+  }
+
+  /** Turns positions into ranks, without gaps. @returns how many there are */
+  #rank(): number {
+    const { starts, to } = this.#wishes;
+    const end = starts[this.#wants.length] ?? 0;
+    if (this.#ranks.length < this.#reach.length) this.#ranks = new Int32Array(2 * this.#reach.length);
+    const ranks = this.#ranks;
+    let low = this.#reach.length;
+    let high = -1;
+    for (let wish = 0; wish < end; wish++) {
+      const position = to[wish] ?? 0;
+      ranks[position] = 1;
+      if (position < low) low = position;
+      if (position > high) high = position;
+    }
+    let count = 0;
+    for (let position = low; position <= high; position++) {
+      if (ranks[position] === 0) continue;
+      this.#positions[count++] = position;
+      ranks[position] = count;
+    }
+    for (let wish = 0; wish < end; wish++) to[wish] = (ranks[to[wish] ?? 0] ?? 0) - 1;
+    for (let rank = 0; rank < count; rank++) ranks[this.#positions[rank] ?? 0] = 0;
+    return count;
+  }
+
+  #answer(order: readonly number[], volumeCount: number): Int32Array {
+    const length = this.#ask(order);
+    const place = hash(this.#question, length) & (answersMax - 1);
+    const known = this.#answers[place];
+    if (known && begins(this.#question, known.question) && known.question.length === length) return known.ranks;
+    const ranks = this.#assignment.assign(this.#wishes, order, volumeCount);
+    this.#answers[place] = { question: this.#question.slice(0, length), ranks };
+    return ranks;
+  }
+
+  /** Writes the question down. @returns its length */
+  #ask(order: readonly number[]): number {
+    const { starts, to } = this.#wishes;
+    const question = this.#question;
+    const end = starts[order.length] ?? 0;
+    let length = 0;
+    for (let place = 0; place < order.length; place++) {
+      question[length++] = order[place] ?? 0;
+      question[length++] = starts[place + 1] ?? 0;
+    }
+    for (let wish = 0; wish < end; wish++) question[length++] = to[wish] ?? 0;
+    return length;
+  }
 }
 
-/** Why the claim at `index` got nothing: tells a disk that is missing from one that a sibling claim or another Pod has. */
-export function whyUnserved(
-  { state, entry, candidates, choices, bySize, patterns }: Unserved,
-  index: number,
-): NodeReason {
-  const choice = choices[index];
-  const reason = choice?.blocked ?? "noMatchingVolume";
-  if (!choice || (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable")) return reason;
-  const isAlone = choice.candidates.length === 0;
-  if (state.reservations.assumptionCount === 0) return isAlone ? reason : "notEnoughVolumes";
-  const assumedFor = ({ open, forced }: Choice): readonly VolumeId[] =>
-    forced ? [] : candidates.assumedThatSuit(entry, open);
-  if (isAlone) return assumedFor(choice).length === 0 ? reason : "volumeAssumed";
-  // Asked again as if nothing were assumed, so that whoever reads the reason learns whether to wait or to add a disk.
-  const wider = choices.map((other) => ({
-    ...other,
-    candidates: [...other.candidates, ...assumedFor(other)].sort((a, b) => state.volumes.compare(a, b)),
-  }));
-  const volumes = matchChoices(state, wider, bySize, patterns);
-  const serves = volumes.every((volume, position) => volume !== provisioned || !wider[position]?.blocked);
-  return serves ? "volumeAssumed" : "notEnoughVolumes";
+/** FNV-1a over words, its high bits folded into the low ones. @see draft-eastlake-fnv */
+function hash(words: Int32Array, length: number): number {
+  let found = -2128831035;
+  for (let at = 0; at < length; at++) found = Math.imul(found ^ (words[at] ?? 0), 16777619);
+  return found ^ (found >>> 15);
+}
+
+function begins(words: Int32Array, start: Int32Array): boolean {
+  for (let at = 0; at < start.length; at++) if (words[at] !== start[at]) return false;
+  return true;
 }

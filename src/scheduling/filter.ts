@@ -3,13 +3,12 @@
  *
  * @see VB §2; kubernetes pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, PreFilter and Filter
  */
-import { provisioned } from "./choices.ts";
 import { fault, type SortedClaims, sortClaims } from "./claims.ts";
 import type { NodeName } from "./names.ts";
 import { compareText } from "./names.ts";
 import type { Pod } from "./objects.ts";
 import type { NodeVerdict, NodeVerdicts, Plan, PlannedClaim, PodVerdict } from "./plan.ts";
-import { type Outcome, Planner } from "./planner.ts";
+import { type Outcome, Planner, provisioned } from "./planner.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import type { Scoring } from "./scoring.ts";
 import type { ClusterState } from "./state.ts";
@@ -25,7 +24,7 @@ const unboundClaimsMax = 64;
 
 /** Which of the named nodes can hold all claims of the Pod at once. Names asked twice are judged once. */
 export function filterNodes(state: ClusterState, pod: Pod, nodes: readonly NodeName[]): PodVerdict<NodeVerdicts> {
-  return decide(state, pod, (planner) => new FlatVerdicts(state, pod, planner, [...new Set(nodes)]));
+  return decide(state, pod, (planner) => new FlatVerdicts(state, pod, planner, nodes));
 }
 
 /** The same for one node, for bind: the plan, or why there is none. The Pod's own hold does not count against it. */
@@ -105,7 +104,8 @@ class FlatVerdicts implements NodeVerdicts {
   readonly #state: ClusterState;
   readonly #pod: Pod;
 
-  constructor(state: ClusterState, pod: Pod, planner: Planner, names: readonly NodeName[]) {
+  constructor(state: ClusterState, pod: Pod, planner: Planner, asked: readonly NodeName[]) {
+    const { names, entries } = state.topologies.numbers.ask(asked);
     this.names = names;
     this.#first = new Uint8Array(names.length);
     this.#contended = new Uint8Array(names.length);
@@ -114,13 +114,15 @@ class FlatVerdicts implements NodeVerdicts {
     this.#state = state;
     this.#pod = pod;
     let feasible = 0;
-    for (const [index, name] of names.entries()) {
-      const entry = state.topologies.nodes.get(name);
-      const outcome = entry ? planner.plan(entry) : undefined;
+    for (let index = 0; index < names.length; index++) {
+      const entry = entries[index];
+      const outcome = entry && planner.plan(entry);
       if (outcome?.refusals.length === 0) {
         feasible++;
-        this.#fill(index, state, planner, outcome);
-      } else this.#refuse(index, outcome?.refusals.map(({ reason }) => reason) ?? ["nodeUnknown"]);
+        this.#contended[index] = outcome.contended ? 1 : 0;
+        this.#surplus[index] = outcome.surplus;
+        this.#provisions[index] = outcome.provisions;
+      } else this.#refuse(index, outcome);
     }
     this.feasibleCount = feasible;
   }
@@ -175,22 +177,10 @@ class FlatVerdicts implements NodeVerdicts {
       : { fits: false, refusals: [], text: "text" in again ? again.text : "" };
   }
 
-  #fill(index: number, { volumes }: ClusterState, planner: Planner, outcome: Outcome): void {
-    this.#contended[index] = outcome.contended ? 1 : 0;
-    let surplus = 0;
-    let provisions = 0;
-    for (let claim = 0; claim < planner.open.length; claim++) {
-      const id = outcome.volumes[claim] ?? provisioned;
-      if (id === provisioned) provisions++;
-      else surplus += (volumes.size[id] ?? 0) - (planner.open[claim]?.want.size ?? 0);
-    }
-    this.#surplus[index] = surplus;
-    this.#provisions[index] = provisions;
-  }
-
-  #refuse(index: number, reasons: readonly NodeReason[]): void {
-    this.#first[index] = 1 + (reasonNumber.get(reasons[0] ?? "nodeUnknown") ?? 0);
+  #refuse(index: number, outcome: Outcome | undefined): void {
+    const reasons = outcome?.refusals ?? [{ reason: "nodeUnknown" as const }];
+    this.#first[index] = 1 + (reasonNumber.get(reasons[0]?.reason ?? "nodeUnknown") ?? 0);
     // Two reasons at once are rare; one is found through the table.
-    if (reasons.length > 1) this.#texts.set(index, textOf(reasons));
+    if (reasons.length > 1) this.#texts.set(index, textOf(reasons.map(({ reason }) => reason)));
   }
 }

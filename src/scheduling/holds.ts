@@ -121,7 +121,7 @@ export class Holds {
   }
 
   #suspend({ volume, pool, bytes }: Held, suspend: boolean): void {
-    if (volume !== undefined) this.#volumes.held[volume] = (this.#volumes.held[volume] ?? 0) + (suspend ? -1 : 1);
+    if (volume !== undefined) this.#volumes.hold(volume, suspend ? -1 : 1);
     if (pool) this.#pools.suspendHold(pool, bytes, suspend);
   }
 
@@ -153,7 +153,7 @@ export class Holds {
   }
 
   #count({ volume, pool, bytes }: Held, by: 1 | -1): void {
-    if (volume !== undefined) this.#volumes.held[volume] = (this.#volumes.held[volume] ?? 0) + by;
+    if (volume !== undefined) this.#volumes.hold(volume, by);
     if (!pool) return;
     if (by === 1) this.#pools.hold(pool, bytes);
     else this.#pools.releaseHold(pool, bytes);

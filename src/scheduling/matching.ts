@@ -6,24 +6,26 @@
 import type { Claim, Volume } from "./objects.ts";
 import { type Bytes, formatBytes, zero } from "./quantity.ts";
 import { type LabelSelector, matchesLabels } from "./selectors.ts";
-import { type Slab, traits, type VolumeId, type VolumeTable } from "./volume-table.ts";
+import { assumedBit, attributesShift, heldBit, traits, type VolumeId, type VolumeTable } from "./volume-table.ts";
 
 /** What a claim asks of a volume, prepared once a call. */
 export interface Want {
   readonly claim: Claim;
   /** The request rounded to a double, as in the table's `size`. */
   readonly size: number;
-  readonly traits: number;
-  readonly attributes: number;
+  /** An offer suits when, promises aside, its bits under `mask` are these. */
+  readonly bits: number;
+  readonly mask: number;
   readonly selector: LabelSelector | undefined;
 }
 
 export function wantOf(claim: Claim, volumes: VolumeTable): Want {
+  const wanted = traits(claim.accessModes, claim.mode);
   return {
     claim,
     size: Number(claim.request ?? zero),
-    traits: traits(claim.accessModes, claim.mode),
-    attributes: volumes.attributesNumber(claim.attributesClass),
+    bits: wanted | (volumes.attributesNumber(claim.attributesClass) << attributesShift),
+    mask: wanted | (-1 << attributesShift),
     selector: claim.selector,
   };
 }
@@ -35,24 +37,26 @@ export function isLargeEnough(want: Want, volumes: VolumeTable, id: VolumeId): b
   return volumes.at(id).capacity >= (want.claim.request ?? zero);
 }
 
-/** Size, modes, attributes and selector. Class, phase, claimRef and affinity are what the table's slabs are made of. */
-export function suits(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
-  if (((volumes.traits[id] ?? 0) & want.traits) !== want.traits) return false;
-  if (volumes.attributes[id] !== want.attributes) return false;
-  if (!isLargeEnough(want, volumes, id)) return false;
-  return want.selector === undefined || matchesLabels(want.selector, volumes.at(id).labels);
+/** Which promised volumes a claim may take, besides those that are promised to nobody. */
+export interface Liberty {
+  readonly held: boolean;
+  /** Whether they are held as well or not. */
+  readonly assumed: boolean;
 }
 
-/** Where in a slab, which is sorted by size, volumes begin to be large enough. */
-export function firstLargeEnough(want: Want, volumes: VolumeTable, slab: Slab): number {
-  let low = 0;
-  let high = slab.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((volumes.size[slab[middle] ?? 0] ?? 0) < want.size) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** Whether an offer has the modes and attributes, promises aside. */
+export function offersWanted({ mask, bits }: Want, offer: number): boolean {
+  return (offer & mask) === bits;
+}
+
+export function mayTake({ held, assumed }: Liberty, offer: number): boolean {
+  if ((offer & assumedBit) !== 0) return assumed;
+  return held || (offer & heldBit) === 0;
+}
+
+/** Size, modes and attributes. Class, phase, claimRef and affinity are what slabs are made of; promises are another matter. */
+function suits(want: Want, volumes: VolumeTable, id: VolumeId): boolean {
+  return offersWanted(want, volumes.offerOf(id)) && isLargeEnough(want, volumes, id);
 }
 
 /**
@@ -64,7 +68,7 @@ export function isReservedFor(want: Want, volumes: VolumeTable, id: VolumeId): b
   const { claimRef, deleting, class: name } = volumes.at(id);
   if (claimRef === undefined || deleting || name !== want.claim.class) return false;
   if (claimRef.uid !== undefined && claimRef.uid !== want.claim.uid) return false;
-  return suits({ ...want, selector: undefined }, volumes, id);
+  return suits(want, volumes, id);
 }
 
 /** In words, the first rule by which a volume is out for a claim; undefined where it suits. For explanations. */

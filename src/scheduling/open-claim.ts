@@ -1,12 +1,13 @@
 /** A claim that waits for its Pod, with all that a decision needs to know of it before it looks at any node. */
-import { areAlike } from "./alike.ts";
 import type { DelayedClaim } from "./claims.ts";
 import { isReservedFor, type Want, wantOf } from "./matching.ts";
 import type { NodeName } from "./names.ts";
 import type { Doubt } from "./plan.ts";
 import { type Provision, provisionOf } from "./provisioning.ts";
+import type { NodeReason } from "./reasons.ts";
 import type { Assumption } from "./reservations.ts";
 import type { ClusterState } from "./state.ts";
+import type { NodeEntry } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
 
 /** A delayed claim with all that does not depend on the node. */
@@ -17,21 +18,14 @@ export interface Open extends Provision {
   readonly selectedNode: NodeName | undefined;
   /** Volumes reserved for the claim, preferred first. */
   readonly reserved: readonly VolumeId[];
-  /** Claims that may compete for the same volumes, itself included: so many candidates suffice. */
-  readonly rivals: number;
-  /** Its rivals differ from it in size alone. */
-  readonly isAlike: boolean;
 }
 
+/** What is settled for a claim before any volume is looked for: a volume of its own, or that it is provisioned here. */
+export type Settled = { readonly volume: VolumeId } | "provision";
+
 /** @param doubts  objects that the cache lacks are added here */
-export function openClaim(
-  state: ClusterState,
-  { claim, class: storageClass }: DelayedClaim,
-  all: readonly DelayedClaim[],
-  doubts: Doubt[],
-): Open {
+export function openClaim(state: ClusterState, { claim, class: storageClass }: DelayedClaim, doubts: Doubt[]): Open {
   const want = wantOf(claim, state.volumes);
-  const rivals = all.filter(({ claim: other }) => other.class === claim.class);
   let { selectedNode } = claim;
   if (selectedNode !== undefined && !state.topologies.nodes.has(selectedNode)) {
     // A node that is gone binds nobody (departure D12); one live look tells whether it is.
@@ -47,7 +41,30 @@ export function openClaim(
     reserved: referring
       .filter((id) => isReservedFor(want, state.volumes, id))
       .sort((a, b) => state.volumes.compare(a, b)),
-    rivals: rivals.length,
-    isAlike: areAlike(rivals.map((rival) => wantOf(rival.claim, state.volumes))),
   };
+}
+
+/** Whether the claim's place is decided already. */
+export function isSettled({ assumption, selectedNode, reserved }: Open): boolean {
+  return assumption !== undefined || selectedNode !== undefined || reserved.length > 0;
+}
+
+/** What a settled claim gets on the node, or why it cannot be there. */
+export function settledOn(
+  { volumes, topologies }: ClusterState,
+  entry: NodeEntry,
+  { assumption, reserved, selectedNode }: Open,
+): Settled | NodeReason {
+  const isHere = (id: VolumeId): boolean => {
+    const topology = volumes.topologyOf(id);
+    return topology !== undefined && topologies.reaches(entry, topology);
+  };
+  if (assumption?.target.kind === "volume") {
+    const id = volumes.id(assumption.target.volume);
+    return id !== undefined && isHere(id) ? { volume: id } : "selectedOtherNode";
+  }
+  const provisionedOn = assumption?.node ?? selectedNode;
+  if (provisionedOn !== undefined) return provisionedOn === entry.node.name ? "provision" : "selectedOtherNode";
+  const id = reserved.find(isHere);
+  return id === undefined ? "preboundElsewhere" : { volume: id };
 }

@@ -4,23 +4,26 @@
  * Per claim, in this order: what is already promised or reserved for it decides; then existing volumes, by exact assignment;
  * then provisioning. What other Pods hold is avoided in a first try and used, marked contended, in a second.
  */
-import { dealAlike } from "./alike.ts";
-import { Candidates } from "./candidates.ts";
-import { type Choice, matchChoices, type Patterns, provisioned, type Way, whyUnserved } from "./choices.ts";
+
 import type { SortedClaims } from "./claims.ts";
+import { ClassClaims } from "./class-claims.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
+import { NodeRooms } from "./node-rooms.ts";
 import type { Claim } from "./objects.ts";
-import { type Open, openClaim } from "./open-claim.ts";
+import { isSettled, type Open, openClaim, settledOn } from "./open-claim.ts";
 import type { Doubt } from "./plan.ts";
 import type { Pool } from "./pools.ts";
-import { compareLargestFirst, pack, type Room, roomsOf, whyNotPacked, whyNotProvision } from "./provisioning.ts";
+import { compareLargestFirst, pack, type Room, roomsOf, whyNotPacked } from "./provisioning.ts";
 import type { NodeReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
 
-/** How a node fares. */
+/** Chosen instead of a volume. */
+export const provisioned = -1;
+
+/** How a node fares; of a node that fits, only until the planner is asked about the next one. */
 export interface Outcome {
   /** In upstream's order; empty where the node fits. */
   readonly refusals: readonly { readonly reason: NodeReason; readonly claim?: Claim }[];
@@ -29,6 +32,10 @@ export interface Outcome {
   readonly volumes: readonly VolumeId[];
   /** Per open claim: the pool it is provisioned from, where the driver publishes any. */
   readonly pools: readonly (Pool | undefined)[];
+  /** Bytes of the volumes beyond what their claims ask. May round beyond 2^53. */
+  readonly surplus: number;
+  /** Claims that would be provisioned. */
+  readonly provisions: number;
 }
 
 /** A claim that gets a volume, would be provisioned (neither field), or gets nothing. */
@@ -41,32 +48,48 @@ export interface Diagnosis {
 export class Planner {
   readonly open: readonly Open[];
   readonly doubts: readonly Doubt[];
-  readonly #state: ClusterState;
   readonly bound: readonly BoundClaim[];
+  readonly #state: ClusterState;
   readonly #own: ReadonlySet<ClaimUid>;
+  readonly #rooms: NodeRooms;
   readonly #bySize: readonly number[];
-  readonly #patterns: Patterns = new Map();
-  readonly #candidates: Candidates;
-  /** Some claim's place is decided already: reserved, assumed or being provisioned. */
-  readonly #anySettled: boolean;
+  /** Claims whose place is decided already; all others are in `#classes`. */
+  readonly #settled: readonly number[];
+  readonly #classes: readonly ClassClaims[];
+  readonly #refused = new Map<NodeReason, Outcome[]>();
+  /** Of the node that is looked at, as all below. Per open claim a volume, or `provisioned`. */
+  readonly #volumes: VolumeId[];
+  readonly #pools: (Pool | undefined)[];
+  /** Per open claim why it cannot be provisioned; undefined where it can, or need not be. */
+  readonly #blocked: (NodeReason | undefined)[];
+  readonly #fits: { -readonly [Field in keyof Outcome]: Outcome[Field] };
 
   constructor(state: ClusterState, { bound, delayed }: SortedClaims) {
     this.#state = state;
-    this.#candidates = new Candidates(state);
     const doubts: Doubt[] = [];
     this.bound = bound.map((claim) => boundClaim(state, claim, doubts));
-    this.open = delayed.map((claim) => openClaim(state, claim, delayed, doubts));
-    this.#own = new Set(this.open.filter((open) => !isUnderway(open)).map(({ claim }) => claim.uid));
-    this.#bySize = this.open.map((_, index) => index).sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
-    this.#anySettled = this.open.some(
-      ({ assumption, selectedNode, reserved }) => assumption || selectedNode !== undefined || reserved.length > 0,
-    );
+    const open = delayed.map((claim) => openClaim(state, claim, doubts));
+    this.open = open;
     this.doubts = doubts;
+    this.#own = new Set(open.filter((one) => !isUnderway(one)).map(({ claim }) => claim.uid));
+    this.#rooms = new NodeRooms(state, this.#own);
+    this.#bySize = [...open.keys()].sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
+    this.#settled = [...open.keys()].filter((index) => isSettled(this.#at(index)));
+    const byClass = Map.groupBy(
+      [...open.keys()].filter((index) => !isSettled(this.#at(index))),
+      (index) => this.#at(index).class.name,
+    );
+    this.#classes = [...byClass.values()].map((indices) => new ClassClaims(state, open, indices));
+    this.#volumes = open.map(() => provisioned);
+    this.#pools = open.map(() => undefined);
+    this.#blocked = open.map(() => undefined);
+    const [volumes, pools] = [this.#volumes, this.#pools];
+    this.#fits = { refusals: [], contended: false, volumes, pools, surplus: 0, provisions: 0 };
   }
 
   plan(entry: NodeEntry): Outcome {
     const refusals = this.bound.length === 0 ? nothing : this.#judgeBound(entry);
-    const opened = this.open.length === 0 ? nothingOpen : this.#planOpen(entry);
+    const opened = this.#planOpen(entry);
     if (refusals.length === 0) return opened;
     // Upstream's order: the node conflict comes before, the missing volume after what the unbound claims say.
     const before = refusals.filter(({ reason }) => reason === "volumeNodeConflict");
@@ -79,21 +102,27 @@ export class Planner {
    * its siblings, or why it gets nothing. For explanations.
    */
   diagnose(entry: NodeEntry): readonly Diagnosis[] {
-    const settled = this.open.map((open, index) => this.#choose(entry, open, index, false));
-    const choices = this.#judge(
-      entry,
-      settled.map((choice, index) =>
-        typeof choice === "string" ? { open: this.#at(index), candidates: [], forced: undefined } : choice,
-      ),
-      (open) => this.rooms(entry, open),
-    );
-    const volumes = matchChoices(this.#state, choices, this.#bySize, this.#patterns);
-    return choices.map(({ open, blocked }, index): Diagnosis => {
-      const reason = settled[index];
+    this.#begin(entry, false);
+    const reasons = this.#settled.map((index) => [index, this.#settle(entry, index)] as const);
+    // What cannot be here counts among those that nothing serves.
+    for (const [index, reason] of reasons)
+      if (reason) this.#blocked[index] = this.#rooms.whyNot(this.#at(index), false);
+    const elsewhere = new Map(reasons);
+    for (const claims of this.#classes) {
+      claims.reach.lookAt(entry);
+      claims.isPlaced = false;
+    }
+    this.#assign(false);
+    const volumes = [...this.#volumes];
+    return this.open.map((open, index): Diagnosis => {
+      const reason = elsewhere.get(index);
       const volume = volumes[index] ?? provisioned;
-      if (typeof reason === "string") return { open, reason };
+      if (reason !== undefined) return { open, reason };
       if (volume !== provisioned) return { open, volume };
-      return blocked === undefined ? { open } : { open, reason: this.#whyUnserved(entry, choices, index) };
+      if (this.#blocked[index] === undefined) return { open };
+      // Why the last one was not served may have been asked with other volumes.
+      this.#assign(false);
+      return { open, reason: this.#whyUnserved(index, false) };
     });
   }
 
@@ -120,139 +149,141 @@ export class Planner {
 
   #planOpen(entry: NodeEntry): Outcome {
     if (this.#state.reservations.holds.count === 0) return this.#try(entry, false);
-    this.#candidates.avoided = false;
     const careful = this.#try(entry, true);
-    if (careful.refusals.length === 0 || !this.#candidates.avoided) return careful;
-    const contended = this.#try(entry, false);
-    return contended.refusals.length === 0 ? { ...contended, contended: true } : contended;
+    if (!this.#takeAvoided() || careful.refusals.length === 0) return careful;
+    const outcome = this.#try(entry, false);
+    if (outcome === this.#fits) this.#fits.contended = true;
+    return outcome;
+  }
+
+  #takeAvoided(): boolean {
+    let avoided = this.#rooms.takeAvoided();
+    for (const claims of this.#classes) if (claims.takeAvoided()) avoided = true;
+    return avoided;
   }
 
   #try(entry: NodeEntry, avoid: boolean): Outcome {
-    const firsts = this.#anySettled ? undefined : this.#smallest(entry, avoid);
-    if (firsts) return { refusals: nothing, contended: false, volumes: firsts, pools: noPools };
-    const ways: Way[] = [];
-    for (const [index, open] of this.open.entries()) {
-      const way = this.#choose(entry, open, index, avoid);
-      if (typeof way === "string") return refusal([{ reason: way, claim: open.claim }]);
-      ways.push(way);
-    }
-    return this.#assign(entry, ways, avoid);
+    let arePlaced = this.#settled.length === 0;
+    for (const claims of this.#classes) if (!claims.placeSimply(entry, avoid)) arePlaced = false;
+    if (!arePlaced) return this.#assignAll(entry, avoid);
+    this.#fits.contended = false;
+    this.#fits.surplus = 0;
+    this.#fits.provisions = 0;
+    for (const claims of this.#classes) this.#fits.surplus += claims.collect(this.#volumes);
+    return this.#fits;
   }
 
-  /**
-   * The common cases, without a search. Claims that are alike take their smallest volumes, the largest claim first. Others take
-   * their own smallest, where these differ: then no other assignment is smaller. Undefined where neither serves everybody.
-   */
-  #smallest(entry: NodeEntry, avoid: boolean): VolumeId[] | undefined {
-    const chosen: VolumeId[] = [];
-    let shared = false;
-    for (const index of this.#bySize) {
-      const open = this.#at(index);
-      let first = this.#candidates.first(entry, open, index, avoid, nothing);
-      if (chosen.includes(first)) {
-        shared = true;
-        first = open.isAlike ? this.#candidates.first(entry, open, index, avoid, chosen) : -1;
+  /** The general case: a claim is settled, or not every claim can simply take its own smallest volume. */
+  #assignAll(entry: NodeEntry, avoid: boolean): Outcome {
+    this.#begin(entry, avoid);
+    for (const index of this.#settled) {
+      const reason = this.#settle(entry, index);
+      if (reason !== undefined) return this.#refusal(index, reason);
+    }
+    this.#assign(avoid);
+    for (let nth = this.#bySize.length - 1; nth >= 0; nth--) {
+      const index = this.#bySize[nth] ?? 0;
+      if (this.#isUnserved(index)) return this.#refusal(index, this.#whyUnserved(index, avoid));
+    }
+    return this.#provision();
+  }
+
+  #begin(entry: NodeEntry, avoid: boolean): void {
+    this.#rooms.begin(entry, avoid);
+    this.#volumes.fill(provisioned);
+    this.#pools.fill(undefined);
+    this.#blocked.fill(undefined);
+    this.#fits.contended = false;
+    this.#fits.surplus = 0;
+    this.#fits.provisions = 0;
+  }
+
+  /** Gives a settled claim what is its own. @returns why it cannot be here */
+  #settle(entry: NodeEntry, index: number): NodeReason | undefined {
+    const open = this.#at(index);
+    const settled = settledOn(this.#state, entry, open);
+    if (settled === "provision") {
+      this.#blocked[index] = this.#rooms.whyNot(open, true);
+      if (open.needsCapacity) this.#pools[index] = this.#state.pools.demandOf(open.claim.uid)?.pool;
+      return undefined;
+    }
+    if (typeof settled === "string") return settled;
+    this.#volumes[index] = settled.volume;
+    this.#fits.surplus += (this.#state.volumes.size[settled.volume] ?? 0) - open.want.size;
+    return undefined;
+  }
+
+  /** Serves all other claims as far as volumes go. */
+  #assign(avoid: boolean): void {
+    for (const claims of this.#classes) {
+      if (!claims.isPlaced) {
+        for (const index of claims.indices) this.#blocked[index] = this.#rooms.whyNot(this.#at(index), false);
+        claims.assign({ held: !avoid, assumed: false }, this.#blocked);
       }
-      if (first === -1) return undefined;
-      chosen.push(first);
+      this.#fits.surplus += claims.collect(this.#volumes);
     }
-    const volumes: VolumeId[] = [];
-    for (const [position, index] of this.#bySize.entries()) volumes[index] = chosen[position] ?? provisioned;
-    return shared ? dealAlike(this.open, volumes, this.#state.volumes) : volumes;
   }
 
-  /** What is settled for the claim already, or its candidates on the node. */
-  #choose(entry: NodeEntry, open: Open, index: number, avoid: boolean): Way | NodeReason {
-    const { assumption, reserved, selectedNode } = open;
-    if (assumption?.target.kind === "volume") {
-      const id = this.#state.volumes.id(assumption.target.volume);
-      const topology = id === undefined ? undefined : this.#state.volumes.topologyOf(id);
-      if (id === undefined || !topology || !this.#state.topologies.reaches(entry, topology)) return "selectedOtherNode";
-      return { open, candidates: [id], forced: "volume" };
+  #isUnserved(index: number): boolean {
+    return this.#blocked[index] !== undefined && this.#volumes[index] === provisioned;
+  }
+
+  /** Tells a disk that is missing from one that a sibling claim or another Pod has. */
+  #whyUnserved(index: number, avoid: boolean): NodeReason {
+    const reason = this.#blocked[index] ?? "noMatchingVolume";
+    if (reason !== "noMatchingVolume" && reason !== "selectorNotProvisionable") return reason;
+    const claims = this.#classes.find(({ indices }) => indices.includes(index));
+    if (!claims) return reason;
+    const claim = claims.indices.indexOf(index);
+    const isAlone = !claims.hasAny(claim);
+    if (this.#state.reservations.assumptionCount === 0) return isAlone ? reason : "notEnoughVolumes";
+    if (isAlone) return claims.hasAssumed(claim) ? "volumeAssumed" : reason;
+    // Asked again as if nothing were assumed, so that whoever reads the reason learns whether to wait or to add a disk.
+    for (const other of this.#classes) {
+      if (other.isPlaced) continue;
+      other.assign({ held: !avoid, assumed: true }, this.#blocked);
+      other.collect(this.#volumes);
     }
-    const provisionedOn = assumption?.node ?? selectedNode;
-    if (provisionedOn !== undefined) {
-      if (provisionedOn !== entry.node.name) return "selectedOtherNode";
-      return { open, candidates: [], forced: "provision" };
-    }
-    if (reserved.length === 0)
-      return { open, candidates: this.#candidates.of(entry, open, index, avoid), forced: undefined };
-    const id = reserved.find((volume) => {
-      const topology = this.#state.volumes.topologyOf(volume);
-      return topology && this.#state.topologies.reaches(entry, topology);
-    });
-    return id === undefined ? "preboundElsewhere" : { open, candidates: [id], forced: "volume" };
+    return this.open.some((_, position) => this.#isUnserved(position)) ? "notEnoughVolumes" : "volumeAssumed";
   }
 
-  /** The general case: not every claim can simply take its own smallest volume. */
-  #assign(entry: NodeEntry, ways: readonly Way[], avoid: boolean): Outcome {
-    const rooms = new Map<string, Room[]>();
-    const roomsFor = (open: Open): Room[] => {
-      let found = rooms.get(open.class.name);
-      if (!found) {
-        found = roomsOf(this.#state, entry, open, this.#own, avoid);
-        if (avoid && found.some(({ pool }) => pool.held > 0n)) this.#candidates.avoided = true;
-        rooms.set(open.class.name, found);
-      }
-      return found;
-    };
-    const choices = this.#judge(entry, ways, roomsFor);
-    const volumes = matchChoices(this.#state, choices, this.#bySize, this.#patterns);
-    for (const index of this.#bySize.toReversed()) {
-      const choice = choices[index];
-      if (choice?.blocked === undefined || volumes[index] !== provisioned) continue;
-      return refusal([{ reason: this.#whyUnserved(entry, choices, index), claim: choice.open.claim }]);
-    }
-    return this.#provision(choices, volumes, roomsFor);
-  }
-
-  /** Adds whether each claim could be provisioned. */
-  #judge(entry: NodeEntry, ways: readonly Way[], roomsFor: (open: Open) => readonly Room[]): Choice[] {
-    return ways.map((way) => {
-      const { open, forced } = way;
-      const rooms = (): readonly Room[] => roomsFor(open);
-      const how = { provision: open, isUnderway: forced === "provision" };
-      return { ...way, blocked: forced === "volume" ? undefined : whyNotProvision(this.#state, entry, how, rooms) };
-    });
-  }
-
-  #whyUnserved(entry: NodeEntry, choices: readonly Choice[], index: number): NodeReason {
-    const [state, candidates, bySize, patterns] = [this.#state, this.#candidates, this.#bySize, this.#patterns];
-    return whyUnserved({ state, entry, candidates, choices, bySize, patterns }, index);
-  }
-
-  #provision(choices: readonly Choice[], volumes: readonly VolumeId[], roomsFor: (open: Open) => Room[]): Outcome {
-    const pools = new Array<Pool | undefined>(choices.length).fill(undefined);
+  /** What no volume serves: all of a class's claims together. */
+  #provision(): Outcome {
     const byClass = new Map<string, number[]>();
-    for (const [index, { open, forced }] of choices.entries()) {
-      if (volumes[index] !== provisioned || !open.needsCapacity) continue;
-      if (forced === "provision") {
-        pools[index] = this.#state.pools.demandOf(open.claim.uid)?.pool;
-        continue;
-      }
+    for (const [index, open] of this.open.entries()) {
+      if (this.#volumes[index] !== provisioned) continue;
+      this.#fits.provisions++;
+      if (!open.needsCapacity || isUnderway(open)) continue;
       byClass.set(open.class.name, [...(byClass.get(open.class.name) ?? []), index]);
     }
     for (const indices of byClass.values()) {
       const opens = indices.map((index) => this.#at(index));
-      const [first] = opens;
-      if (!first) continue;
-      const packed = pack(opens, roomsFor(first));
-      if (!packed) return refusal([{ reason: whyNotPacked(opens, roomsFor(first)), claim: first.claim }]);
-      for (const [position, index] of indices.entries()) pools[index] = packed[position];
+      const [first = 0] = indices;
+      const rooms = this.#rooms.of(this.#at(first));
+      const packed = pack(opens, rooms);
+      if (!packed) return this.#refusal(first, whyNotPacked(opens, rooms));
+      for (const [position, index] of indices.entries()) this.#pools[index] = packed[position];
     }
-    return { refusals: [], contended: false, volumes, pools };
+    return this.#fits;
+  }
+
+  /** Made once for all nodes that refuse the claim for one reason. */
+  #refusal(index: number, reason: NodeReason): Outcome {
+    const known = this.#refused.get(reason) ?? [];
+    this.#refused.set(reason, known);
+    const outcome = known[index] ?? refusal([{ reason, claim: this.#at(index).claim }]);
+    known[index] = outcome;
+    return outcome;
   }
 }
 
 const nothing: readonly never[] = [];
-const noPools: readonly undefined[] = [];
-const nothingOpen: Outcome = { refusals: nothing, contended: false, volumes: [], pools: noPools };
 
 /** A provisioner has been told, or is about to be, to make the claim's volume on one node. */
-function isUnderway({ assumption, selectedNode }: Open): boolean {
+export function isUnderway({ assumption, selectedNode }: Open): boolean {
   return assumption ? assumption.target.kind === "provision" : selectedNode !== undefined;
 }
 
 function refusal(refusals: Outcome["refusals"]): Outcome {
-  return { refusals, contended: false, volumes: [], pools: noPools };
+  return { refusals, contended: false, volumes: nothing, pools: nothing, surplus: 0, provisions: 0 };
 }

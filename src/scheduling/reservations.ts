@@ -188,7 +188,7 @@ export class Reservations {
     if (target.kind === "volume") {
       this.#assumedVolumes.set(target.volume, claim.uid);
       const id = this.#volumes.id(target.volume);
-      if (id !== undefined) this.#volumes.assumed[id] = 1;
+      if (id !== undefined) this.#volumes.assume(id, true);
     } else if (this.#pools.demandOf(claim.uid)?.node !== node) {
       this.#pools.demand(claim.uid, { ...target, node });
     }
@@ -205,7 +205,7 @@ export class Reservations {
     }
     this.#assumedVolumes.delete(target.volume);
     const id = this.#volumes.id(target.volume);
-    if (id !== undefined) this.#volumes.assumed[id] = 0;
+    if (id !== undefined) this.#volumes.assume(id, false);
   }
 }
 

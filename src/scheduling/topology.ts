@@ -4,12 +4,13 @@
  * Every volume and capacity object with an equal selector shares one `Topology`; each node lists the topologies it is in.
  * A decision then looks only at what its node can reach, however many volumes the cluster has (departure D8).
  */
+import type { Slab } from "./free-volumes.ts";
 import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import type { ClassName, NodeName } from "./names.ts";
+import { type NodeId, NodeNumbers } from "./node-numbers.ts";
 import type { Node } from "./objects.ts";
 import type { Offer } from "./pools.ts";
 import { type LabelSelector, matchesLabels, matchesNode, type NodeSelector } from "./selectors.ts";
-import type { Slab } from "./volume-table.ts";
 
 /** A set of nodes, and what can be reached from them. */
 export class Topology {
@@ -32,6 +33,7 @@ export class Topology {
 }
 
 export interface NodeEntry {
+  readonly id: NodeId;
   node: Node;
   /** Those it is in, besides `everywhere`. */
   topologies: Topology[];
@@ -50,6 +52,9 @@ export class Topologies {
   /** What is reachable from every node: volumes without affinity. */
   readonly everywhere = new Topology("*", undefined, () => true);
   readonly nodes = new Map<NodeName, NodeEntry>();
+  readonly numbers = new NodeNumbers(this.nodes);
+  /** Called before and after the members of a topology change. */
+  membersChange: (topology: Topology) => void = () => {};
   readonly #byIdentity = new Map<string, Topology>();
   readonly #byPin = new Map<string, Map<string, Set<Topology>>>();
   readonly #unpinned = new Set<Topology>();
@@ -63,10 +68,10 @@ export class Topologies {
       return;
     }
     if (known) this.deleteNode(node.name);
-    const entry: NodeEntry = { node, topologies: [] };
+    const entry = this.numbers.add(node.name, (id): NodeEntry => ({ id, node, topologies: [] }));
     this.nodes.set(node.name, entry);
     for (const key of this.#nodesByLabel.keys()) this.#indexNode(entry, key);
-    for (const topology of this.#candidates(node)) if (topology.matches(node)) join(topology, entry);
+    for (const topology of this.#candidates(node)) if (topology.matches(node)) this.#join(topology, entry);
   }
 
   /** Whether the node is in the topology. */
@@ -77,12 +82,17 @@ export class Topologies {
   deleteNode(name: NodeName): void {
     const entry = this.nodes.get(name);
     if (!entry) return;
-    for (const topology of entry.topologies) topology.members.delete(entry);
+    for (const topology of entry.topologies) {
+      this.membersChange(topology);
+      topology.members.delete(entry);
+      this.membersChange(topology);
+    }
     for (const [key, byValue] of this.#nodesByLabel) {
       const value = labelOf(entry.node, key);
       if (value !== undefined) deleteIn(byValue, value, entry);
     }
     this.nodes.delete(name);
+    this.numbers.delete(entry.id);
   }
 
   /** The topology of a volume's affinity; counts one use. */
@@ -130,15 +140,22 @@ export class Topologies {
   #register(topology: Topology): void {
     if (!topology.pins) {
       this.#unpinned.add(topology);
-      for (const entry of this.nodes.values()) if (topology.matches(entry.node)) join(topology, entry);
+      for (const entry of this.nodes.values()) if (topology.matches(entry.node)) this.#join(topology, entry);
       return;
     }
     for (const { key, value } of topology.pins) {
       setIn(mapIn(this.#byPin, key), value).add(topology);
       for (const entry of this.#nodesWith(key).get(value) ?? []) {
-        if (!topology.members.has(entry) && topology.matches(entry.node)) join(topology, entry);
+        if (!topology.members.has(entry) && topology.matches(entry.node)) this.#join(topology, entry);
       }
     }
+  }
+
+  #join(topology: Topology, entry: NodeEntry): void {
+    this.membersChange(topology);
+    topology.members.add(entry);
+    entry.topologies.push(topology);
+    this.membersChange(topology);
   }
 
   #nodesWith(key: string): Map<string, Set<NodeEntry>> {
@@ -162,11 +179,6 @@ export class Topologies {
     }
     return found;
   }
-}
-
-function join(topology: Topology, entry: NodeEntry): void {
-  topology.members.add(entry);
-  entry.topologies.push(topology);
 }
 
 function labelOf(node: Node, key: string): string | undefined {

@@ -1,7 +1,8 @@
 /**
- * All volumes, each under a small number, with what matching reads in flat columns; free volumes are listed by topology and
- * class, smallest first. Objects stay out of the loops that run once per node.
+ * All volumes, each under a small number, with what matching reads in flat columns. Objects stay out of the loops that run once
+ * per node, and the columns too, where one node alone reaches the volume: `blocks.ts` has a copy beside its neighbours.
  */
+import { FreeVolumes } from "./free-volumes.ts";
 import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import { type ClaimKey, compareText, type VolumeName } from "./names.ts";
 import type { AccessModes, Claim, Volume, VolumeMode } from "./objects.ts";
@@ -11,8 +12,10 @@ import type { Topologies, Topology } from "./topology.ts";
 /** A volume's number. Used again after the volume is gone: never kept across a change of state. */
 export type VolumeId = number;
 
-/** Free volumes of one class in one topology by (capacity, name). */
-export type Slab = VolumeId[];
+/** Bits of an offer above `traits`; the number of the attributes class comes above them. */
+export const assumedBit = 64;
+export const heldBit = 128;
+export const attributesShift = 8;
 
 /** Access modes in bits 0..3, the mode in bits 4 and 5: a volume suits when it has every bit the claim needs. */
 export function traits(accessModes: AccessModes, mode: VolumeMode): number {
@@ -25,10 +28,11 @@ export class VolumeTable {
   traits = new Uint8Array(64);
   /** Number of the VolumeAttributesClass name; 0 is none. */
   attributes = new Int32Array(64);
-  /** Claims that the volume is assumed for: one at most. */
+  /** Claims that the volume is assumed for: one at most. Changed by `assume`. */
   assumed = new Uint8Array(64);
-  /** Pods that hold it. */
+  /** Pods that hold it. Changed by `hold`. */
   held = new Uint16Array(64);
+  readonly free: FreeVolumes;
 
   readonly #ids = new Map<VolumeName, VolumeId>();
   readonly #unused: VolumeId[] = [];
@@ -42,6 +46,7 @@ export class VolumeTable {
 
   constructor(topologies: Topologies) {
     this.#topologies = topologies;
+    this.free = new FreeVolumes(this, topologies);
   }
 
   id(name: VolumeName): VolumeId | undefined {
@@ -88,12 +93,26 @@ export class VolumeTable {
     return undefined;
   }
 
+  /** -1 where no volume ever had such attributes. */
   attributesNumber(name: string): number {
-    const known = this.#attributeNumbers.get(name);
-    if (known !== undefined) return known;
-    const number = this.#attributeNumbers.size;
-    this.#attributeNumbers.set(name, number);
-    return number;
+    return this.#attributeNumbers.get(name) ?? -1;
+  }
+
+  /** All that a claim asks of a volume besides its size and labels, in one number. */
+  offerOf(id: VolumeId): number {
+    const promised = (this.assumed[id] === 1 ? assumedBit : 0) | ((this.held[id] ?? 0) > 0 ? heldBit : 0);
+    return (this.traits[id] ?? 0) | promised | ((this.attributes[id] ?? 0) << attributesShift);
+  }
+
+  assume(id: VolumeId, assumed: boolean): void {
+    this.assumed[id] = assumed ? 1 : 0;
+    this.#offerChanged(id);
+  }
+
+  /** @param by  1 for a hold that begins, -1 for one that ends */
+  hold(id: VolumeId, by: 1 | -1): void {
+    this.held[id] = (this.held[id] ?? 0) + by;
+    this.#offerChanged(id);
   }
 
   set(volume: Volume): VolumeId {
@@ -105,7 +124,7 @@ export class VolumeTable {
     this.#volumes[id] = volume;
     this.size[id] = Number(volume.capacity);
     this.traits[id] = traits(volume.accessModes, volume.mode);
-    this.attributes[id] = this.attributesNumber(volume.attributesClass);
+    this.attributes[id] = this.#numberAttributes(volume.attributesClass);
     this.#topology[id] = topology;
     if (volume.claimRef) setIn(this.#byClaimRef, volume.claimRef.claim).add(id);
     this.#list(id);
@@ -179,30 +198,27 @@ export class VolumeTable {
     const topology = this.#topology[id];
     this.#listed[id] = free;
     if (!free || !topology) return;
-    const slab = topology.slabs.get(volume.class) ?? [];
-    topology.slabs.set(volume.class, slab);
-    slab.splice(this.#position(slab, id), 0, id);
+    this.free.add(topology, volume.class, id);
   }
 
   #unlist(id: VolumeId): void {
     const topology = this.#topology[id];
-    const volume = this.at(id);
-    const slab = topology?.slabs.get(volume.class);
-    if (!this.#listed[id] || !topology || !slab) return;
-    slab.splice(this.#position(slab, id), 1);
-    if (slab.length === 0) topology.slabs.delete(volume.class);
+    if (!this.#listed[id] || !topology) return;
     this.#listed[id] = false;
+    this.free.remove(topology, this.at(id).class, id);
   }
 
-  #position(slab: Slab, id: VolumeId): number {
-    let low = 0;
-    let high = slab.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.compare(slab[middle] ?? 0, id) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  #offerChanged(id: VolumeId): void {
+    const topology = this.#topology[id];
+    if (topology && this.#listed[id]) this.free.offerChanged(topology, this.at(id).class, id);
+  }
+
+  #numberAttributes(name: string): number {
+    const known = this.#attributeNumbers.get(name);
+    if (known !== undefined) return known;
+    const number = this.#attributeNumbers.size;
+    this.#attributeNumbers.set(name, number);
+    return number;
   }
 }
 

@@ -1,0 +1,138 @@
+/** A Pod's open claims of one class, placed on one node after the other. Claims of different classes never compete. */
+import { areAlike, Dealer } from "./alike.ts";
+import { Choices } from "./choices.ts";
+import { type Liberty, offersWanted, type Want } from "./matching.ts";
+import type { Open } from "./open-claim.ts";
+import { compareLargestFirst } from "./provisioning.ts";
+import { Reach } from "./reach.ts";
+import type { ClusterState } from "./state.ts";
+import type { NodeEntry } from "./topology.ts";
+import { assumedBit, heldBit, type VolumeId } from "./volume-table.ts";
+
+const none = -1;
+
+/** Serves one decision: it must not outlive a change of state. */
+export class ClassClaims {
+  /** Per claim, in name order, its place among all open claims of the Pod. */
+  readonly indices: readonly number[];
+  /** All claims are placed on the node, and simply. */
+  isPlaced = false;
+  /** What they reach on the node that is looked at. */
+  readonly reach: Reach;
+  readonly #wants: readonly Want[];
+  /** Per claim the position of its volume in `reach`, or -1. */
+  readonly #positions: Int32Array;
+  /** Claims, the largest first. */
+  readonly #bySize: readonly number[];
+  readonly #areAlike: boolean;
+  readonly #froms: Int32Array;
+  readonly #dealer: Dealer;
+  readonly #choices: Choices;
+  #avoided = false;
+
+  /** @param indices  of the class's claims among `all` open claims of the Pod, in name order; not empty */
+  constructor(state: ClusterState, all: readonly Open[], indices: readonly number[]) {
+    const opens = indices.flatMap((index) => all[index] ?? []);
+    this.indices = indices;
+    this.#wants = opens.map(({ want }) => want);
+    this.#bySize = [...opens.keys()].sort((a, b) => compareLargestFirst(opens[a] as Open, opens[b] as Open));
+    this.#areAlike = areAlike(this.#wants);
+    this.reach = new Reach(state, this.#wants);
+    this.#positions = new Int32Array(opens.length);
+    this.#froms = new Int32Array(opens.length);
+    this.#dealer = new Dealer(opens.length);
+    this.#choices = new Choices(this.reach, this.#wants);
+  }
+
+  /** A volume was left alone only because another Pod holds it, since this was asked last. */
+  takeAvoided(): boolean {
+    const avoided = this.#avoided || this.#choices.avoided;
+    this.#avoided = false;
+    this.#choices.avoided = false;
+    return avoided;
+  }
+
+  /**
+   * The common cases, without a search; allocates nothing. Claims that are alike take their smallest volumes, the largest claim
+   * first. Others take their own smallest, where these differ: then no other assignment is smaller. False where neither serves
+   * everybody.
+   */
+  placeSimply(entry: NodeEntry, avoid: boolean): boolean {
+    this.reach.lookAt(entry);
+    this.isPlaced = this.#placeSimply(avoid);
+    return this.isPlaced;
+  }
+
+  /** The general case. @param blocked  by place among all open claims: what nobody can provision here comes first */
+  assign(liberty: Liberty, blocked: readonly unknown[]): void {
+    const isFirst = (claim: number): boolean => blocked[this.indices[claim] ?? 0] !== undefined;
+    const order: number[] = [];
+    for (const claim of this.#bySize) if (isFirst(claim)) order.push(claim);
+    for (const claim of this.#bySize) if (!isFirst(claim)) order.push(claim);
+    this.#choices.assign(order, liberty, this.#positions);
+  }
+
+  /**
+   * @param volumes  filled in, by place among all open claims; -1 where the claim has none
+   * @returns        bytes of the volumes beyond what their claims ask
+   */
+  collect(volumes: VolumeId[]): number {
+    let surplus = 0;
+    for (let claim = 0; claim < this.indices.length; claim++) {
+      const position = this.#positions[claim] ?? none;
+      volumes[this.indices[claim] ?? 0] = position === none ? none : this.reach.volume(position);
+      if (position !== none) surplus += this.reach.capacity(position) - (this.#wants[claim]?.size ?? 0);
+    }
+    return surplus;
+  }
+
+  /** Whether any volume suits the claim, as the assignment made last saw it. */
+  hasAny(claim: number): boolean {
+    return this.#choices.hasAny(claim);
+  }
+
+  /** Whether a volume suits the claim but for being assumed. */
+  hasAssumed(claim: number): boolean {
+    return this.#choices.hasAssumed(claim);
+  }
+
+  #placeSimply(avoid: boolean): boolean {
+    let isDealt = true;
+    for (let placed = 0; placed < this.#bySize.length; placed++) {
+      const claim = this.#bySize[placed] ?? 0;
+      const want = this.#wants[claim] as Want;
+      const from = this.reach.firstLargeEnough(want);
+      let position = this.#first(want, from, avoid);
+      while (position !== none && this.#isTaken(position, placed)) {
+        if (!this.#areAlike) return false;
+        isDealt = false;
+        position = this.#first(want, position + 1, avoid);
+      }
+      if (position === none) return false;
+      this.#froms[claim] = from;
+      this.#positions[claim] = position;
+    }
+    if (!isDealt) this.#dealer.deal(this.#froms, this.#positions);
+    return true;
+  }
+
+  #first(want: Want, from: number, avoid: boolean): number {
+    const { reach } = this;
+    for (let position = from; position < reach.length; position++) {
+      const offer = reach.offer(position);
+      if ((offer & assumedBit) !== 0 || !offersWanted(want, offer)) continue;
+      if (want.selector !== undefined && !reach.hasLabels(want, position)) continue;
+      if (!avoid || (offer & heldBit) === 0) return position;
+      this.#avoided = true;
+    }
+    return none;
+  }
+
+  /** By one of the claims that were placed before. */
+  #isTaken(position: number, placed: number): boolean {
+    for (let before = 0; before < placed; before++) {
+      if (this.#positions[this.#bySize[before] ?? 0] === position) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Volumes that any claim may take, by topology and class, smallest first: in slabs, which say what is so, and in blocks, a copy
+ * of those slabs that one node alone reaches, laid out for decisions.
+ */
+import { Blocks, type SlotSource } from "./blocks.ts";
+import { count, deleteIn, setIn } from "./indexes.ts";
+import type { ClassName } from "./names.ts";
+import type { NodeEntry, Topologies, Topology } from "./topology.ts";
+import type { VolumeId } from "./volume-table.ts";
+
+/** Free volumes of one class in one topology by (capacity, name). */
+export type Slab = VolumeId[];
+
+interface Volumes extends SlotSource {
+  compare(a: VolumeId, b: VolumeId): number;
+}
+
+/** Classes whose blocks are kept at one time, those used last. More than a Pod's open claims can name. */
+const blocksMax = 128;
+
+export class FreeVolumes {
+  readonly #volumes: Volumes;
+  /** How many by class. */
+  readonly #counts = new Map<ClassName, number>();
+  /** Topologies with a slab of the class that not exactly one node is in. */
+  readonly #shared = new Map<ClassName, Set<Topology>>();
+  /** The class that was used last comes last. */
+  readonly #blocks = new Map<ClassName, Blocks>();
+
+  constructor(volumes: Volumes, topologies: Topologies) {
+    this.#volumes = volumes;
+    topologies.membersChange = (topology) => {
+      for (const name of topology.slabs.keys()) this.#changed(topology, name);
+    };
+  }
+
+  add(topology: Topology, name: ClassName, id: VolumeId): void {
+    const slab = topology.slabs.get(name) ?? [];
+    topology.slabs.set(name, slab);
+    slab.splice(this.#position(slab, id), 0, id);
+    count(this.#counts, name, 1);
+    this.#changed(topology, name);
+  }
+
+  /** Only what was added, with the capacity that it had then. */
+  remove(topology: Topology, name: ClassName, id: VolumeId): void {
+    const slab = topology.slabs.get(name) ?? [];
+    slab.splice(this.#position(slab, id), 1);
+    if (slab.length === 0) topology.slabs.delete(name);
+    count(this.#counts, name, -1);
+    this.#changed(topology, name);
+    if (!this.#counts.has(name)) this.#blocks.delete(name);
+  }
+
+  /** A promise of a volume that was added was made or ended. */
+  offerChanged(topology: Topology, name: ClassName, id: VolumeId): void {
+    const [member] = topology.members;
+    if (member && topology.members.size === 1) {
+      this.#blocks.get(name)?.setOffer(member.id, id, this.#volumes.offerOf(id));
+    }
+  }
+
+  /** Topologies with free volumes of the class that several nodes are in, or every node. */
+  sharedOf(name: ClassName): ReadonlySet<Topology> | undefined {
+    return this.#shared.get(name);
+  }
+
+  /** Free volumes of the class that one node alone reaches; undefined where no volume of the class is free. */
+  blocksOf(name: ClassName): Blocks | undefined {
+    if (!this.#counts.has(name)) return undefined;
+    const blocks = this.#blocks.get(name) ?? new Blocks();
+    this.#blocks.delete(name);
+    this.#blocks.set(name, blocks);
+    if (this.#blocks.size > blocksMax) {
+      const oldest = this.#blocks.keys().next().value;
+      if (oldest !== undefined) this.#blocks.delete(oldest);
+    }
+    return blocks;
+  }
+
+  /** Writes a node's block that was struck out. */
+  writeBlock(blocks: Blocks, entry: NodeEntry, name: ClassName): void {
+    let ids: Slab = [];
+    for (const topology of entry.topologies) {
+      const slab = topology.members.size === 1 ? topology.slabs.get(name) : undefined;
+      if (!slab) continue;
+      ids = ids.length === 0 ? slab : [...ids, ...slab].sort((a, b) => this.#volumes.compare(a, b));
+    }
+    blocks.write(entry.id, ids, this.#volumes);
+  }
+
+  /** The slab, or who is in the topology. */
+  #changed(topology: Topology, name: ClassName): void {
+    const [member] = topology.members;
+    if (member && topology.members.size === 1) {
+      this.#blocks.get(name)?.strikeOut(member.id);
+      deleteIn(this.#shared, name, topology);
+    } else if (topology.slabs.has(name)) setIn(this.#shared, name).add(topology);
+    else deleteIn(this.#shared, name, topology);
+  }
+
+  #position(slab: Slab, id: VolumeId): number {
+    let low = 0;
+    let high = slab.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#volumes.compare(slab[middle] ?? 0, id) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Nodes under small numbers, so that decisions read flat arrays. A call's names become numbers in one pass.
+ *
+ * Lists of names mostly come in one order, call after call. So each node remembers who followed it in the list before: that
+ * name is compared first, and only another one is looked up by its hash.
+ */
+import type { NodeName } from "./names.ts";
+
+/** A node's number. Used again after the node is gone: never kept across a change of state. */
+export type NodeId = number;
+
+/** The nodes that a call asks about, each once, in the order of their names' first mention. */
+export interface Asked<Entry> {
+  readonly names: readonly NodeName[];
+  /** Per name its node; undefined where it is unknown. */
+  readonly entries: readonly (Entry | undefined)[];
+}
+
+export class NodeNumbers<Entry extends { readonly id: NodeId }> {
+  readonly #byName: ReadonlyMap<NodeName, Entry>;
+  readonly #names: (NodeName | undefined)[] = [];
+  readonly #entries: (Entry | undefined)[] = [];
+  readonly #unused: NodeId[] = [];
+  /** By number plus one, who followed in the last list; place 0 is for who came first. */
+  #next = new Int32Array(64);
+  /** The call in which each node was last asked about. A float64 counts calls for ever. */
+  #askedIn = new Float64Array(64);
+  #call = 0;
+
+  constructor(byName: ReadonlyMap<NodeName, Entry>) {
+    this.#byName = byName;
+  }
+
+  add(name: NodeName, make: (id: NodeId) => Entry): Entry {
+    const id = this.#unused.pop() ?? this.#names.length;
+    const entry = make(id);
+    this.#names[id] = name;
+    this.#entries[id] = entry;
+    if (id + 1 >= this.#next.length) this.#grow();
+    return entry;
+  }
+
+  delete(id: NodeId): void {
+    this.#names[id] = undefined;
+    this.#entries[id] = undefined;
+    this.#unused.push(id);
+  }
+
+  ask(names: readonly NodeName[]): Asked<Entry> {
+    const entries: (Entry | undefined)[] = [];
+    const kept: NodeName[] = [];
+    let unknown: Set<NodeName> | undefined;
+    let place = 0;
+    this.#call++;
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as NodeName;
+      const guess = this.#next[place] ?? 0;
+      const entry = this.#names[guess] === name ? this.#entries[guess] : this.#byName.get(name);
+      if (entry) {
+        const { id } = entry;
+        if (this.#askedIn[id] === this.#call) continue;
+        this.#askedIn[id] = this.#call;
+        this.#next[place] = id;
+        place = id + 1;
+      } else {
+        if (unknown?.has(name)) continue;
+        unknown ??= new Set();
+        unknown.add(name);
+      }
+      entries.push(entry);
+      kept.push(name);
+    }
+    return { names: kept, entries };
+  }
+
+  #grow(): void {
+    const next = new Int32Array(this.#next.length * 2);
+    next.set(this.#next);
+    this.#next = next;
+    const askedIn = new Float64Array(next.length);
+    askedIn.set(this.#askedIn);
+    this.#askedIn = askedIn;
+  }
+}
