@@ -40,7 +40,7 @@ function readQuantity(text: string): { readonly digits: bigint; readonly ten: nu
   if (text.length > textLengthMax) return undefined;
   const match = quantity.exec(text);
   if (!match) return undefined;
-  const [, whole = "", fraction = "", suffix = "", exponent = "0"] = match;
+  const [, whole = "", fraction = "", suffix = "", exponent = ""] = match;
   if (whole + fraction === "") return undefined;
   const ten = (powersOfTen[suffix] ?? 0) + Number(exponent) - fraction.length;
   return { digits: BigInt(whole + fraction) << BigInt(powersOfTwo[suffix] ?? 0), ten };

@@ -68,12 +68,12 @@ export function requirement(key: string, operator: string, values: readonly stri
       return values.length === 0 ? { key, operator, values: set } : undefined;
     case "Gt":
     case "Lt": {
-      const number = values.length === 1 ? parseInteger(values[0] ?? "") : undefined;
+      // No value, or several, join to a text that is no integer.
+      const number = parseInteger(values.join());
       return number === undefined ? undefined : { key, operator, values: set, number };
     }
-    default:
-      return undefined;
   }
+  return undefined;
 }
 
 export function matchesNode(
@@ -103,20 +103,21 @@ export function matchesLabels(selector: LabelSelector | undefined, labels: Reado
   return true;
 }
 
-/** NotIn and DoesNotExist hold for an absent key; Gt and Lt never hold for a value that is no integer. */
+/** NotIn and DoesNotExist alone hold for an absent key; Gt and Lt never hold for a value that is no integer. */
 function holds({ operator, values, number }: Requirement, value: string | undefined): boolean {
+  if (value === undefined) return operator === "NotIn" || operator === "DoesNotExist";
   switch (operator) {
     case "In":
-      return value !== undefined && values.has(value);
+      return values.has(value);
     case "NotIn":
-      return value === undefined || !values.has(value);
+      return !values.has(value);
     case "Exists":
-      return value !== undefined;
+      return true;
     case "DoesNotExist":
-      return value === undefined;
+      return false;
     case "Gt":
     case "Lt": {
-      const found = value === undefined ? undefined : parseInteger(value);
+      const found = parseInteger(value);
       if (found === undefined || number === undefined) return false;
       return operator === "Gt" ? found > number : found < number;
     }
@@ -126,6 +127,6 @@ function holds({ operator, values, number }: Requirement, value: string | undefi
 /** As Go's ParseInt reads it: an optional sign and digits, within 64 bits. */
 function parseInteger(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,19}$/.test(text)) return undefined;
-  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
-  return value >= -(1n << 63n) && value < 1n << 63n ? value : undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }

@@ -24,6 +24,7 @@ const cases: Record<string, { text: string; want: bigint | undefined }> = {
   "an exponent takes no suffix": { text: "1e3Gi", want: undefined },
   "hexadecimal is not part of the grammar": { text: "0x10", want: undefined },
   "nothing is not zero": { text: "", want: undefined },
+  "the longest text that is read": { text: "1".padStart(64, "0"), want: 1n },
   "an absurd length is no size": { text: "9".repeat(65), want: undefined },
 };
 
@@ -38,6 +39,8 @@ test.for([
   ["1.5Gi", 3n << 29n],
   ["100Gi", 100n << 30n],
   ["-2Gi", -(2n << 30n)],
+  ["1Ei", 1n << 60n],
+  ["2048Ei", 2048n << 60n],
 ] as const)("formatBytes: %s", ([text, bytes]) => {
   expect(formatBytes(bytes as Bytes)).toBe(text);
 });
