@@ -164,7 +164,7 @@ function readCandidates(
     const pods = victims.get("pods") ?? [];
     const violations = victims.get("numpdbviolations") ?? 0;
     if (!Array.isArray(pods)) throw new Mistake(`${where}.Pods is not an array`);
-    if (!Number.isInteger(violations)) throw new Mistake(`${where}.NumPDBViolations is not a whole number`);
+    if (!Number.isSafeInteger(violations)) throw new Mistake(`${where}.NumPDBViolations is not a whole number`);
     const uids = pods.map((pod: unknown, index) => {
       const uid = uidOf(pod);
       if (typeof uid !== "string") throw new Mistake(`${where}.Pods[${index}] has no UID`);

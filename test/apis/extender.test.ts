@@ -169,6 +169,12 @@ test("the other verbs name the field that is wrong", () => {
   expect(preemption('{"NodeNameToMetaVictims":{"n":{"NumPDBViolations":1.5}}}')).toBe(
     'NodeNameToMetaVictims["n"].NumPDBViolations is not a whole number',
   );
+  // A number that a double rounds would not come back as it was given; beyond 1e21 Go could not read it at all.
+  for (const number of ["9007199254740993", "1e30", '"1"', "true"]) {
+    expect(preemption(`{"NodeNameToMetaVictims":{"n":{"NumPDBViolations":${number}}}}`)).toBe(
+      'NodeNameToMetaVictims["n"].NumPDBViolations is not a whole number',
+    );
+  }
   expect(preemption('{"NodeNameToMetaVictims":{"n":[]}}')).toBe('NodeNameToMetaVictims["n"] is not an object');
   expect(preemption('{"NodeNameToMetaVictims":{"n":{"Pods":{}}}}')).toBe(
     'NodeNameToMetaVictims["n"].Pods is not an array',

@@ -21,7 +21,7 @@ export interface Reply {
 
 export class TestServer {
   readonly runtime: VirtualRuntime = virtualRuntime();
-  readonly world = new World({ clock: () => this.runtime.now() });
+  readonly world: World;
   readonly lines: Record<string, unknown>[] = [];
   readonly binds: BindRequest[] = [];
   readonly filtersSeen: string[] = [];
@@ -39,6 +39,8 @@ export class TestServer {
 
   constructor(config: Partial<Config> = {}) {
     const stream = { write: (line: string) => void this.lines.push(JSON.parse(line)) };
+    const { scoring = defaults.scoring } = config;
+    this.world = new World({ clock: () => this.runtime.now(), scoring });
     this.memory = new CycleMemory(this.runtime);
     this.parts = {
       cluster: {
