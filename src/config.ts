@@ -2,6 +2,7 @@
  * What can be configured: one YAML file of kind BerthConfiguration, overridden by flags. Read once at start; every default
  * stands in one literal here and nowhere else.
  */
+import { type ClassOverride, classesProblem, classKeys, readClasses } from "./config/classes.ts";
 import { type Field, type Read, readDocument, type Section } from "./config/document.ts";
 import {
   type Address,
@@ -19,7 +20,6 @@ import {
 import type { Milliseconds } from "./runtime/runtime.ts";
 import { defaultScoring, type Scoring, type ShapePoint, shapeProblem, strategies } from "./scheduling/scoring.ts";
 
-export type Provisioning = "static" | "dynamic" | "auto";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface Config {
@@ -72,12 +72,6 @@ export interface Config {
   };
   readonly scoring: Scoring;
   readonly classes: readonly ClassOverride[];
-}
-
-/** Whether volumes of a class can be provisioned, where the cluster does not show it or shows it wrongly. */
-export interface ClassOverride {
-  readonly name: string;
-  readonly provisioning: Provisioning;
 }
 
 export const defaults: Config = freeze({
@@ -150,9 +144,7 @@ export const fileKeys: Section = {
         ? { key: "shape", problem: 'is for "strategy: upstream" alone' }
         : undefined,
   },
-  classes: {
-    listOf: { name: field("name", text), provisioning: field("provisioning", oneOf("static", "dynamic", "auto")) },
-  },
+  classes: { listOf: classKeys, needs: ["name"], check: classesProblem },
 };
 
 /** A configuration that cannot be used, in one line that says where and what to do. */
@@ -167,7 +159,9 @@ export class ConfigError extends Error {}
 export function parseConfig(written: string, path: string): Config {
   const outcome = readDocument(written, fileKeys);
   if (!outcome.ok) throw new ConfigError(`${path}:${outcome.line}: ${outcome.problem}`);
-  return freeze(merge(defaults, outcome.value));
+  const { classes } = outcome.value;
+  const read = merge(defaults, outcome.value);
+  return freeze(Array.isArray(classes) ? { ...read, classes: readClasses(classes) } : read);
 }
 
 /** What flags may override; absent members leave the file's value. */

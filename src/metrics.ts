@@ -199,6 +199,11 @@ function observed(registers: Registry[]) {
       labelNames: ["kind"],
       registers,
     }),
+    unreadableCapacities: new Gauge({
+      name: `${prefix}_node_capacities_unreadable`,
+      help: "Values for capacity that nodes carry and that cannot be read: on such a node nothing of the class is provisioned.",
+      registers,
+    }),
     bindsInProgress: new Gauge({
       name: `${prefix}_binds_in_progress`,
       help: "Binds that wait or write.",

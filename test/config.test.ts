@@ -88,9 +88,41 @@ const mistakes: Record<string, { file: string; want: string }> = {
     file: `${head}binding:\n\n  timeout: 600\n`,
     want: 'berth.yaml:5: binding.timeout is not a duration such as "90s", "10m" or "1m30s"',
   },
-  "a class override needs both of its keys": {
-    file: `${head}classes:\n- name: a\n  provisioning: auto\n- name: b\n`,
-    want: "berth.yaml:6: classes[1] has no provisioning; each entry needs one",
+  "a class override needs a name": {
+    file: `${head}classes:\n- name: a\n  provisioning: auto\n- provisioning: static\n`,
+    want: "berth.yaml:6: classes[1] has no name; each entry needs one",
+  },
+  "a class is named once": {
+    file: `${head}classes:\n- {name: a, pool: vg0}\n- {name: a, pool: vg1}\n`,
+    want: "berth.yaml:5: classes[1] names class a again",
+  },
+  "a capacity needs a source": {
+    file: `${head}classes:\n- name: a\n  capacity: {means: free}\n`,
+    want: "berth.yaml:5: classes[0].capacity.annotation is missing: name the annotation, or the allocatable resource",
+  },
+  "a capacity has one source": {
+    file: `${head}classes:\n- name: a\n  capacity:\n    annotation: x\n    allocatable: y\n`,
+    want: "berth.yaml:7: classes[0].capacity.allocatable is one source too many: annotation is given",
+  },
+  "a resource is no JSON": {
+    file: `${head}classes:\n- name: a\n  capacity: {allocatable: y, pointer: /a}\n`,
+    want: "berth.yaml:5: classes[0].capacity.pointer is for annotations alone",
+  },
+  "a pointer begins with a slash": {
+    file: `${head}classes:\n- name: a\n  capacity: {annotation: y, pointer: a.b}\n`,
+    want: 'berth.yaml:5: classes[0].capacity.pointer is not a JSON pointer such as "/pools/0/free"',
+  },
+  "a unit is a size": {
+    file: `${head}classes:\n- name: a\n  capacity: {annotation: y, unit: 0}\n`,
+    want: 'berth.yaml:5: classes[0].capacity.unit is not the size of one unit, such as "1Gi"',
+  },
+  "a static class has nothing to provision from": {
+    file: `${head}classes:\n- {name: a, provisioning: static, capacity: {annotation: y}}\n`,
+    want: 'berth.yaml:4: classes[0] has a capacity to provision from, and "provisioning: static"',
+  },
+  "classes of one pool are measured alike": {
+    file: `${head}classes:\n- {name: a, pool: vg0, capacity: {annotation: y}}\n- {name: b, pool: vg0}\n`,
+    want: "berth.yaml:5: classes[1] shares pool vg0 with class a: both need a capacity from nodes that means the same, or neither",
   },
   "a strategy that is none lists them": {
     file: `${head}scoring:\n  strategy: binpack\n`,
@@ -149,6 +181,30 @@ test.for(Object.entries(mistakes))("%s", ([, { file, want }]) => {
   const problem = problemOf(() => parseConfig(file, "berth.yaml"));
   expect(problem.slice(0, want.length)).toBe(want);
   expect(problem).not.toContain("\n");
+});
+
+test("classes may share a pool and say where nodes carry their capacity", () => {
+  const { classes } = parseConfig(
+    `${head}classes:
+- name: nvme
+  pool: vg0
+  capacity: {allocatable: example.com/nvme, unit: 1Gi}
+- name: nvme-raw
+  provisioning: dynamic
+  pool: vg0
+  capacity: {allocatable: example.com/nvme, unit: 1Gi, means: total}
+- name: hdd
+  capacity: {annotation: example.com/disks, pointer: /hdd/0/free~1now}
+`,
+    "berth.yaml",
+  );
+  const nvme = { from: "allocatable", name: "example.com/nvme", unit: 2n ** 30n, means: "total" };
+  const hdd = { from: "annotation", name: "example.com/disks", pointer: "/hdd/0/free~1now", unit: 1n, means: "free" };
+  expect(classes).toEqual([
+    { name: "nvme", provisioning: "auto", pool: "vg0", capacity: nvme },
+    { name: "nvme-raw", provisioning: "dynamic", pool: "vg0", capacity: nvme },
+    { name: "hdd", provisioning: "auto", capacity: hdd },
+  ]);
 });
 
 test("a key whose lines are all commented out leaves the default", () => {

@@ -191,7 +191,7 @@ export class Cluster {
       client,
       log,
       pace: this.#pace,
-      observer: observer ?? {},
+      observer: { ...observer, listed: (...facts) => this.#listed(facts) },
       silenceMaxMs: Math.min(silenceMaxMs, beforeStaleMs),
       streams: options.streamsLists ?? false,
       mirror: {
@@ -200,6 +200,11 @@ export class Cluster {
         keys: () => this.state.keys(kind),
       },
     });
+  }
+
+  #listed(facts: Parameters<NonNullable<ReflectorObserver["listed"]>>): void {
+    this.#deps.observer?.listed?.(...facts);
+    if (this.synced()) this.state.listed();
   }
 
   /** A fault of ours must not end the watch: the other objects are none the worse for it. */

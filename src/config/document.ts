@@ -18,9 +18,10 @@ interface Nested {
   readonly check?: (read: Read) => { key: string; problem: string } | undefined;
 }
 
-/** A list of mappings that need all their keys. `check` says what is wrong with one entry beside the others. */
+/** A list of mappings that need all their keys, or those in `needs`. `check` says what is wrong with one entry beside the others. */
 interface Listed {
   readonly listOf: Section;
+  readonly needs?: readonly string[];
   readonly check?: (read: readonly Read[]) => { index: number; problem: string } | undefined;
 }
 
@@ -107,12 +108,17 @@ function readNested(document: Document, node: Node, { section, check }: Nested, 
   throw new Misread((blamed?.key as Node | undefined) ?? node, `${path}.${wrong.key} ${wrong.problem}`);
 }
 
-function readList(document: Document, node: Node, { listOf, check }: Listed, path: string): Record<string, unknown>[] {
+function readList(
+  document: Document,
+  node: Node,
+  { listOf, needs, check }: Listed,
+  path: string,
+): Record<string, unknown>[] {
   if (!isSeq(node)) throw new Misread(node, `${path} is not a list`);
   const entries = node.items.map((item, index) => {
     const entry = resolve(document, item as Node);
     const read = readSection(document, entry, listOf, `${path}[${index}]`);
-    for (const key of Object.keys(listOf)) {
+    for (const key of needs ?? Object.keys(listOf)) {
       if (read[key] === undefined) throw new Misread(entry, `${path}[${index}] has no ${key}; each entry needs one`);
     }
     return read;

@@ -6,6 +6,7 @@ declare const unit: unique symbol;
 export type Bytes = bigint & { readonly [unit]: "bytes" };
 
 export const zero = 0n as Bytes;
+export const one = 1n as Bytes;
 
 const quantity = /^\+?(\d*)\.?(\d*)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?$/;
 const powersOfTen: Record<string, number> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };

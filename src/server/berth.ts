@@ -8,7 +8,7 @@ import { ApiClient } from "../kube/client.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import type { Exchange, Runtime } from "../runtime/runtime.ts";
-import { className } from "../scheduling/names.ts";
+import { type ClassName, className } from "../scheduling/names.ts";
 import { ClusterState } from "../scheduling/state.ts";
 import { CycleMemory } from "./memory.ts";
 import { binderObserver, clusterObserver } from "./observers.ts";
@@ -64,7 +64,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     log,
     state: stateFor(runtime, config),
     observer: clusterObserver(metrics),
-    options: { staleAfterMs: config.cache.staleAfterMs, liveReadsMax, nodeAnnotations: new Set() },
+    options: { staleAfterMs: config.cache.staleAfterMs, liveReadsMax, nodeAnnotations: nodeAnnotations(config) },
   });
   const { timeoutMs, inProgressMax, queuedMax } = config.binding;
   const writer = new ApiKubeWriter({ runtime, api: client, component: "berth" });
@@ -110,15 +110,34 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
 }
 
 function stateFor(runtime: Runtime, { holds, capacity, scoring, classes }: Config): ClusterState {
-  const overrides = classes.flatMap(({ name, provisioning }) =>
-    provisioning === "auto" ? [] : [[className(name), provisioning] as const],
-  );
   return new ClusterState({
     clock: () => runtime.now(),
     holdTtlMs: holds.ttlMs,
     holdsMax: holds.podsMax,
     capacityPollIntervalMs: capacity.pollIntervalMs,
-    provisioning: new Map(overrides),
+    // Whoever says where the capacity of a class stands says that it is provisioned from.
+    provisioning: perClass(classes, ({ provisioning, capacity }) =>
+      provisioning !== "auto" ? provisioning : capacity && "dynamic",
+    ),
+    capacitySources: perClass(classes, ({ capacity }) => capacity),
+    sharedPools: perClass(classes, ({ pool }) => pool),
     scoring,
   });
+}
+
+function perClass<T>(
+  classes: Config["classes"],
+  find: (override: Config["classes"][number]) => T | undefined,
+): Map<ClassName, T> {
+  return new Map(
+    classes.flatMap((override) => {
+      const found = find(override);
+      return found === undefined ? [] : [[className(override.name), found] as const];
+    }),
+  );
+}
+
+/** What slim Nodes are to keep. */
+function nodeAnnotations({ classes }: Config): ReadonlySet<string> {
+  return new Set(classes.flatMap(({ capacity }) => (capacity?.from === "annotation" ? [capacity.name] : [])));
 }

@@ -35,6 +35,7 @@ async function scrape({ cluster, binder, memory, metrics }: Parts): Promise<Http
   metrics.bindsInProgress.set(binder.inProgress().length);
   metrics.assumptions.set(cluster.state.reservations.assumptionCount);
   metrics.holds.set(cluster.state.reservations.holds.count);
+  metrics.unreadableCapacities.set(cluster.state.pools.nodes.faultCount);
   const { contentType } = metrics.registry;
   return { status: 200, headers: { "content-type": contentType }, body: await metrics.registry.metrics() };
 }
