@@ -2,7 +2,7 @@
  * Vitest's side of `npm run mutate`: the tests are loaded once, and the first of them never ends. Inside it all tests run again for each
  * mutant that Stryker switches on, in milliseconds; a fresh worker for each mutant takes a second.
  */
-import type { RunnerTask, RunnerTestCase } from "vitest";
+import type { RunnerTask, RunnerTestCase, RunnerTestSuite } from "vitest";
 import { TestRunner } from "vitest";
 import { type Answer, channelName, type Message, type Order, type Outcome, type Switchboard } from "./messages.ts";
 
@@ -52,13 +52,31 @@ async function run(test: RunnerTestCase, board: Switchboard): Promise<Outcome> {
   const began = performance.now();
   board.currentTestId = name;
   try {
-    await TestRunner.getTestFn(test)();
+    await withHooks(test, TestRunner.getTestFn(test));
     return { name, ms: performance.now() - began };
   } catch (error) {
     return { name, ms: performance.now() - began, failure: String(error) };
   } finally {
     board.currentTestId = undefined;
   }
+}
+
+async function withHooks(test: RunnerTestCase, body: () => unknown): Promise<void> {
+  const suites = suitesOf(test);
+  for (const suite of suites)
+    for (const hook of TestRunner.getSuiteHooks(suite).beforeEach) await hook(test.context, suite);
+  try {
+    await body();
+  } finally {
+    for (const suite of suites.reverse()) {
+      for (const hook of TestRunner.getSuiteHooks(suite).afterEach) await hook(test.context, suite);
+    }
+  }
+}
+
+/** From the file inwards. */
+function suitesOf({ suite, file }: RunnerTask): RunnerTestSuite[] {
+  return suite ? [...suitesOf(suite), suite] : [file];
 }
 
 /** Where instrumented code looks which mutant is on. */

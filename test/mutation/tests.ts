@@ -1,6 +1,7 @@
 /** The tests that say what the core must do and answer fast, the cheap ones first: a mutant's first failure ends its run. */
 import { globSync } from "node:fs";
 import { resolve } from "node:path";
+import { describe } from "vitest";
 
 const rules = [
   "test/scheduling/*.test.ts",
@@ -11,5 +12,9 @@ const rules = [
 ];
 
 for (const pattern of rules) {
-  for (const file of globSync(pattern).sort()) await import(resolve(file));
+  for (const file of globSync(pattern).sort()) {
+    describe(file, async () => {
+      await import(resolve(file));
+    });
+  }
 }

@@ -4,13 +4,13 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/mutation/tests.ts"],
-    setupFiles: ["test/support/setup.ts", "test/mutation/setup.ts"],
+    setupFiles: ["test/mutation/setup.ts"],
     runner: "test/mutation/serve.ts",
     pool: "threads",
     maxWorkers: 1,
     testTimeout: 0,
     reporters: [{}],
     // Fewer random inputs than `npm test`: each mutant meets them.
-    env: { ORACLE_RUNS: "300", STATE_RUNS: "150" },
+    env: { ORACLE_RUNS: "300", STATE_RUNS: "100" },
   },
 });
