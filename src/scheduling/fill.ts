@@ -11,7 +11,7 @@
  * has used on the node: the taken volumes of the class that reach it. A demand that is not settled yet counts beside its volume.
  * Claims of drivers that publish no capacity are left out.
  */
-import type { ClassName } from "./names.ts";
+import type { ClassName, NodeName } from "./names.ts";
 import type { Plan } from "./plan.ts";
 import { type Pool, totalOf } from "./pools.ts";
 import type { ClusterState } from "./state.ts";
@@ -19,6 +19,7 @@ import type { Topology } from "./topology.ts";
 
 /** Volumes of one class. */
 interface Tally {
+  readonly class: ClassName;
   count: number;
   free: number;
   /** May round beyond 2^53. */
@@ -27,45 +28,32 @@ interface Tally {
 
 /** 0..100 of a plan; -1 where nothing is known. Volumes are counted once a class: it serves one call. */
 export function fillGauge(state: ClusterState): (plan: Plan) => number {
-  const tallies = new Map<ClassName, ReadonlyMap<Topology, Tally>>();
-  const tallyOn = (node: Plan["node"], name: ClassName): Tally => {
-    const ofClass = tallies.get(name) ?? countClass(state, name);
-    tallies.set(name, ofClass);
-    const entry = state.topologies.nodes.get(node);
-    const sum: Tally = { count: 0, free: 0, takenBytes: 0 };
-    for (const topology of [state.topologies.everywhere, ...(entry?.topologies ?? [])]) {
-      const tally = ofClass.get(topology);
-      if (tally) addTally(sum, tally);
-    }
-    return sum;
-  };
+  const census = new Census(state);
   return (plan) => {
     let sum = 0;
     let known = 0;
     for (const planned of plan.claims) {
-      let percent: number | undefined;
       if (planned.kind === "static") {
-        percent = volumesTaken(state, plan, planned.volume.class, tallyOn(plan.node, planned.volume.class));
-      } else if (planned.kind === "provision") {
-        const pool = planned.pool === undefined ? undefined : state.pools.get(planned.pool);
-        percent = pool && poolFill(plan, pool, tallyOn(plan.node, planned.class.name));
-      }
-      if (percent === undefined) continue;
-      sum += percent;
+        sum += volumesTaken(state, plan, census.on(plan.node, planned.volume.class));
+      } else if (planned.kind === "provision" && planned.pool !== undefined) {
+        const pool = state.pools.get(planned.pool);
+        if (!pool) continue;
+        sum += poolFill(plan, pool, census.on(plan.node, planned.class.name));
+      } else continue;
       known++;
     }
     return known === 0 ? -1 : Math.floor(sum / known);
   };
 }
 
-function volumesTaken({ volumes }: ClusterState, { claims }: Plan, name: ClassName, { count, free }: Tally): number {
+/** A volume that is reserved or assumed for its claim is among the taken already. */
+function volumesTaken({ reservations }: ClusterState, { claims }: Plan, { class: name, count, free }: Tally): number {
   let takes = 0;
   for (const planned of claims) {
     if (planned.kind !== "static" || planned.volume.class !== name || planned.volume.claimRef) continue;
-    const id = volumes.id(planned.volume.name);
-    if (id !== undefined && volumes.assumed[id] === 0) takes++;
+    if (reservations.of(planned.claim.uid) === undefined) takes++;
   }
-  return percentOf(BigInt(count - free + takes), BigInt(count));
+  return count === 0 ? 100 : Math.floor((100 * (count - free + takes)) / count);
 }
 
 /** A claim that is promised capacity already is asked for on one node alone: then there is nothing to rank. */
@@ -83,26 +71,60 @@ function percentOf(part: bigint, whole: bigint): number {
   return whole <= 0n || part >= whole ? 100 : Number((part * 100n) / whole);
 }
 
-function countClass({ volumes }: ClusterState, name: ClassName): ReadonlyMap<Topology, Tally> {
-  const tallies = new Map<Topology, Tally>();
-  for (const volume of volumes.names()) {
-    const id = volumes.id(volume);
-    const topology = id === undefined ? undefined : volumes.topologyOf(id);
-    if (id === undefined || !topology || volumes.at(id).class !== name) continue;
-    const tally = tallies.get(topology) ?? { count: 0, free: 0, takenBytes: 0 };
-    tallies.set(topology, tally);
-    addTally(tally, { count: 1, free: 0, takenBytes: volumes.size[id] ?? 0 });
+/** The volumes of each class, counted by topology when the class is first asked about. */
+class Census {
+  readonly #state: ClusterState;
+  readonly #byClass = new Map<ClassName, ReadonlyMap<Topology, Tally>>();
+  #lastNode: NodeName | undefined;
+  #last: Tally | undefined;
+
+  constructor(state: ClusterState) {
+    this.#state = state;
   }
-  for (const [topology, tally] of tallies) {
-    for (const id of topology.slabs.get(name) ?? []) {
-      if (volumes.assumed[id] === 0) addTally(tally, { count: 0, free: 1, takenBytes: -(volumes.size[id] ?? 0) });
+
+  /** Those that reach the node. */
+  on(node: NodeName, name: ClassName): Tally {
+    if (this.#last?.class === name && this.#lastNode === node) return this.#last;
+    const { topologies } = this.#state;
+    const ofClass = this.#byClass.get(name) ?? this.#count(name);
+    const sum = emptyTally(name);
+    addTally(sum, ofClass.get(topologies.everywhere));
+    for (const topology of topologies.nodes.get(node)?.topologies ?? []) addTally(sum, ofClass.get(topology));
+    this.#lastNode = node;
+    this.#last = sum;
+    return sum;
+  }
+
+  #count(name: ClassName): ReadonlyMap<Topology, Tally> {
+    const { volumes } = this.#state;
+    const tallies = new Map<Topology, Tally>();
+    this.#byClass.set(name, tallies);
+    for (let id = 0; id < volumes.idLimit; id++) {
+      const topology = volumes.topologyOf(id);
+      if (!topology || volumes.at(id).class !== name) continue;
+      const tally = tallies.get(topology) ?? emptyTally(name);
+      if (tally.count === 0) tallies.set(topology, tally);
+      tally.count++;
+      tally.takenBytes += volumes.size[id] ?? 0;
     }
+    for (const [topology, tally] of tallies) {
+      for (const id of topology.slabs.get(name) ?? []) {
+        if (volumes.assumed[id] !== 0) continue;
+        tally.free++;
+        tally.takenBytes -= volumes.size[id] ?? 0;
+      }
+    }
+    return tallies;
   }
-  return tallies;
 }
 
-function addTally(to: Tally, { count, free, takenBytes }: Tally): void {
-  to.count += count;
-  to.free += free;
-  to.takenBytes += takenBytes;
+function emptyTally(name: ClassName): Tally {
+  return { class: name, count: 0, free: 0, takenBytes: 0 };
+}
+
+function addTally(to: Tally, from: Tally | undefined): void {
+  if (!from) return;
+  to.count += from.count;
+  to.free += from.free;
+  to.takenBytes += from.takenBytes;
 }

@@ -38,13 +38,8 @@ export function scoreNodes(verdicts: NodeVerdicts): readonly { node: NodeName; s
   return verdicts.names.flatMap((node, index) => (verdicts.fits(index) ? [{ node, score: scores[index] ?? 0 }] : []));
 }
 
-/** The strategy's order; those that follow it decide within one of its levels. */
+/** The strategy's order. What is to decide within one of its levels comes after it, where it says 0. */
 function orderOf(verdicts: NodeVerdicts): Order {
-  const orders = [orderByStrategy(verdicts)];
-  return (a, b) => orders.reduce((found, order) => found || order(a, b), 0);
-}
-
-function orderByStrategy(verdicts: NodeVerdicts): Order {
   const { strategy } = verdicts.scoring;
   if (strategy !== "most-allocated" && strategy !== "spread") {
     return (a, b) => verdicts.provisions(a) - verdicts.provisions(b) || verdicts.surplus(a) - verdicts.surplus(b);

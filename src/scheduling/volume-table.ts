@@ -73,6 +73,11 @@ export class VolumeTable {
     return this.#ids.size;
   }
 
+  /** Above every number in use. Numbers that are not have no topology. */
+  get idLimit(): VolumeId {
+    return this.#volumes.length;
+  }
+
   topologyOf(id: VolumeId): Topology | undefined {
     return this.#topology[id];
   }
