@@ -7,7 +7,7 @@ import { Assignment } from "./assignment.ts";
 import type { Wishes } from "./bipartite.ts";
 import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { Reach } from "./reach.ts";
-import { assumedBit } from "./volume-table.ts";
+import { assumedBit, type VolumeId } from "./volume-table.ts";
 
 const answersMax = 256;
 
@@ -45,12 +45,13 @@ export class Choices {
     return (this.#wishes.starts[claim + 1] ?? 0) > (this.#wishes.starts[claim] ?? 0);
   }
 
-  /** Whether a volume suits that is promised for good. */
-  hasAssumed(claim: number): boolean {
+  /** Whether a volume suits that is promised for good, and not one of these. */
+  hasAssumed(claim: number, except: readonly VolumeId[]): boolean {
     const want = this.#wants[claim] as Want;
     for (let at = this.#reach.firstLargeEnough(want); at < this.#reach.length; at++) {
       const offer = this.#reach.offer(at);
-      if ((offer & assumedBit) !== 0 && offersWanted(want, offer) && this.#reach.hasLabels(want, at)) return true;
+      if ((offer & assumedBit) === 0 || !offersWanted(want, offer) || !this.#reach.hasLabels(want, at)) continue;
+      if (!except.includes(this.#reach.volume(at))) return true;
     }
     return false;
   }
@@ -90,6 +91,7 @@ export class Choices {
     for (let at = from; at < this.#reach.length; at++) {
       const offer = this.#reach.offer(at);
       if (!offersWanted(want, offer) || !this.#reach.hasLabels(want, at)) continue;
+      if (liberty.except?.includes(this.#reach.volume(at))) continue;
       if (mayTake(liberty, offer)) return at;
       if ((offer & assumedBit) === 0) this.avoided = true;
     }

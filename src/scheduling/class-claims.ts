@@ -91,9 +91,9 @@ export class ClassClaims {
     return this.#choices.hasAny(claim);
   }
 
-  /** Whether a volume suits the claim but for being assumed. */
-  hasAssumed(claim: number): boolean {
-    return this.#choices.hasAssumed(claim);
+  /** Whether a volume suits the claim but for being assumed, and is none of these. */
+  hasAssumed(claim: number, except: readonly VolumeId[]): boolean {
+    return this.#choices.hasAssumed(claim, except);
   }
 
   #placeSimply(avoid: boolean): boolean {

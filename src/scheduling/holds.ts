@@ -1,6 +1,6 @@
 /** Soft promises: what filter planned for Pods whose bind has not come. `reservations.ts` has the picture. */
 import type { CapacityLedger } from "./capacity-ledger.ts";
-import { deleteIn, setIn } from "./indexes.ts";
+import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import type { ClaimUid, PodUid, VolumeName } from "./names.ts";
 import type { Plan, PoolKey } from "./plan.ts";
 import type { Pool } from "./pools.ts";
@@ -13,6 +13,12 @@ interface Held {
   readonly volume?: VolumeId;
   readonly pool?: Pool;
   readonly bytes: Bytes;
+}
+
+/** What a claim may need of a pool: held once, however many Pods that share the claim hold it. */
+interface PoolHold {
+  readonly bytes: Bytes;
+  pods: number;
 }
 
 interface Hold {
@@ -34,6 +40,7 @@ export class Holds {
   readonly #options: HoldOptions;
   readonly #holds = new Map<PodUid, Hold>();
   readonly #holders = new Map<ClaimUid, Set<PodUid>>();
+  readonly #poolHolds = new Map<Pool, Map<ClaimUid, PoolHold>>();
   /** The Pod that a decision is running for. */
   #decidedFor: PodUid | undefined;
 
@@ -47,7 +54,7 @@ export class Holds {
     return this.#holds.size;
   }
 
-  /** Soft: replaces every earlier hold of the Pod by these plans. */
+  /** Soft: replaces every earlier hold of the Pod by these plans. What is promised to a claim already is not held besides. */
   hold(pod: PodUid, plans: readonly Plan[]): void {
     this.release(pod);
     const items = this.#itemsOf(plans);
@@ -74,18 +81,24 @@ export class Holds {
     }
   }
 
+  /** The claim is promised something for good: what any Pod holds for it would count twice, or in vain. */
+  claimAssumed(claim: ClaimUid): void {
+    for (const pod of this.#holders.get(claim) ?? []) {
+      const hold = this.#holds.get(pod);
+      if (!hold) continue;
+      for (const item of hold.items) if (item.claimUid === claim) this.#count(item, -1);
+      hold.items = hold.items.filter((item) => item.claimUid !== claim);
+      if (hold.items.length === 0) this.#holds.delete(pod);
+    }
+    this.#holders.delete(claim);
+  }
+
   /** Runs a decision as if the Pod, and whoever shares these claims, held nothing for them. */
   without<R>(pod: PodUid, claims: readonly ClaimUid[], decide: () => R): R {
     // A decision within a decision on the same Pod: its holds are out of the way already.
     if (this.#decidedFor === pod) return decide();
     this.#expire();
-    const suspended = [...(this.#holds.get(pod)?.items ?? [])];
-    for (const claim of claims) {
-      for (const other of this.#holders.get(claim) ?? []) {
-        if (other === pod) continue;
-        for (const item of this.#holds.get(other)?.items ?? []) if (item.claimUid === claim) suspended.push(item);
-      }
-    }
+    const suspended = this.#itemsFor(pod, claims);
     for (const item of suspended) this.#suspend(item, true);
     this.#decidedFor = pod;
     try {
@@ -120,9 +133,23 @@ export class Holds {
     }));
   }
 
-  #suspend({ volume, pool, bytes }: Held, suspend: boolean): void {
-    if (volume !== undefined) this.#volumes.hold(volume, suspend ? -1 : 1);
-    if (pool) this.#pools.suspendHold(pool, bytes, suspend);
+  #itemsFor(pod: PodUid, claims: readonly ClaimUid[]): Held[] {
+    const found = [...(this.#holds.get(pod)?.items ?? [])];
+    for (const claim of claims) {
+      for (const other of this.#holders.get(claim) ?? []) {
+        if (other === pod) continue;
+        for (const item of this.#holds.get(other)?.items ?? []) if (item.claimUid === claim) found.push(item);
+      }
+    }
+    return found;
+  }
+
+  #suspend(item: Held, suspend: boolean): void {
+    if (item.volume !== undefined) this.#volumes.hold(item.volume, suspend ? -1 : 1);
+    const held = item.pool && this.#poolHolds.get(item.pool)?.get(item.claimUid);
+    if (!item.pool || !held) return;
+    const others = suspend ? --held.pods : held.pods++;
+    if (others === 0) this.#pools.suspendHold(item.pool, held.bytes, suspend);
   }
 
   #expire(): void {
@@ -144,7 +171,8 @@ export class Holds {
           items.set(`${planned.claim.uid} v${volume}`, item);
         } else if (planned.kind === "provision" && planned.pool !== undefined) {
           const pool = this.#pools.get(planned.pool);
-          const item = pool && { claimUid: planned.claim.uid, pool, bytes: planned.bytes };
+          const isPromised = pool && this.#pools.demandOf(planned.claim.uid)?.pool === pool;
+          const item = pool && !isPromised && { claimUid: planned.claim.uid, pool, bytes: planned.bytes };
           if (item) items.set(`${planned.claim.uid} p${planned.pool}`, item);
         }
       }
@@ -152,10 +180,17 @@ export class Holds {
     return [...items.values()];
   }
 
-  #count({ volume, pool, bytes }: Held, by: 1 | -1): void {
+  #count({ claimUid, volume, pool, bytes }: Held, by: 1 | -1): void {
     if (volume !== undefined) this.#volumes.hold(volume, by);
     if (!pool) return;
-    if (by === 1) this.#pools.hold(pool, bytes);
-    else this.#pools.releaseHold(pool, bytes);
+    const claims = mapIn(this.#poolHolds, pool);
+    const held = claims.get(claimUid) ?? { bytes, pods: 0 };
+    claims.set(claimUid, held);
+    if (by === 1 && held.pods === 0) this.#pools.hold(pool, held.bytes);
+    held.pods += by;
+    if (held.pods > 0) return;
+    claims.delete(claimUid);
+    if (claims.size === 0) this.#poolHolds.delete(pool);
+    this.#pools.releaseHold(pool, held.bytes);
   }
 }

@@ -42,6 +42,8 @@ export interface Liberty {
   readonly held: boolean;
   /** Whether they are held as well or not. */
   readonly assumed: boolean;
+  /** These never: they are promised to other claims of the Pod. */
+  readonly except?: readonly VolumeId[];
 }
 
 /** Whether an offer has the modes and attributes, promises aside. */

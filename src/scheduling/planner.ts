@@ -237,11 +237,13 @@ export class Planner {
     const claim = claims.indices.indexOf(index);
     const isAlone = !claims.hasAny(claim);
     if (this.#state.reservations.assumptionCount === 0) return isAlone ? reason : "notEnoughVolumes";
-    if (isAlone) return claims.hasAssumed(claim) ? "volumeAssumed" : reason;
+    const own = this.#settled.flatMap((settled) => this.#volumes[settled] ?? []);
+    if (isAlone && claims.hasAssumed(claim, own)) return "volumeAssumed";
+    if (isAlone) return claims.hasAssumed(claim, nothing) ? "notEnoughVolumes" : reason;
     // Asked again as if nothing were assumed, so that whoever reads the reason learns whether to wait or to add a disk.
     for (const other of this.#classes) {
       if (other.isPlaced) continue;
-      other.assign({ held: !avoid, assumed: true }, this.#blocked);
+      other.assign({ held: !avoid, assumed: true, except: own }, this.#blocked);
       other.collect(this.#volumes);
     }
     return this.open.some((_, position) => this.#isUnserved(position)) ? "notEnoughVolumes" : "volumeAssumed";

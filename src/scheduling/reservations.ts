@@ -181,6 +181,7 @@ export class Reservations {
             bytes: planned.bytes,
             ...(planned.pool !== undefined && { pool: planned.pool }),
           };
+    this.holds.claimAssumed(claim.uid);
     const pods = new Set([pod]);
     const since = this.#clock();
     this.#generation++;
