@@ -54,7 +54,7 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   refuseFaults(state, pod, nodes);
   warn(io, [...warnings, ...absentKinds(state, pod)]);
 
-  const explanation = explainPod(state, pod, nodes);
+  const explanation = explainPod(state, pod, nodes ? { nodes } : {});
   io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
   return explanation.schedulable ? 0 : 1;
 }

@@ -119,6 +119,8 @@ export interface Explanation {
   /** The Pod-level reason, where one holds for every node. */
   readonly reason?: string;
   readonly nodes: readonly NodeExplanation[];
+  /** Nodes that are not shown, and how many of them fit. Absent where all are shown. */
+  readonly omitted?: { readonly nodes: number; readonly fits: number };
   /** The smallest change that would help. */
   readonly suggestion?: string;
 }

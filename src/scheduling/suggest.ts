@@ -1,107 +1,202 @@
-/** The smallest change that would let a Pod be placed, in one sentence. */
-import { boundClaim, reachesBound } from "./migration.ts";
+/**
+ * The smallest change that would let a Pod be placed, in one sentence. Each sentence is a promise: whoever does all that it says
+ * finds that the Pod fits, unless it says "ask again" or data is out of reach.
+ */
+import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
-import { accessModeBits, type Claim } from "./objects.ts";
-import { addBytes, type Bytes, formatBytes, zero } from "./quantity.ts";
+import { type AccessModes, accessModeBits, type Claim, type Node } from "./objects.ts";
+import { addBytes, type Bytes, formatBytes, parseBytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason, PodReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
+import type { Stuck, Trouble } from "./troubles.ts";
 
-/** A node that refuses, and what stands in the way of each claim. */
-export interface Stuck {
+/** A node that was not offered and would do, at once or once its own troubles are mended. */
+export interface Elsewhere {
   readonly node: NodeName;
-  readonly troubles: readonly Trouble[];
-  /** Bound claims whose volumes reach this node and not every other. */
-  readonly pinnedBy: readonly Claim[];
+  readonly stuck?: Stuck;
 }
 
-interface Trouble {
-  readonly claim: Claim;
-  readonly reason: NodeReason;
-  /** How much the fullest room that would do lacks for the claims of the Pod. */
-  readonly short?: Bytes;
-}
-
-/** The node with the fewest claims in trouble, then the fewest bytes, then by name; and what to do there. */
-export function suggestForNodes(state: ClusterState, stuck: readonly Stuck[]): string | undefined {
-  const [best] = stuck
-    .filter(({ troubles }) => troubles.length > 0)
-    .map((node) => ({ node, pinned: node.troubles.some(isPinned), bytes: bytesOf(node) }))
-    .sort(
-      (a, b) =>
-        Number(a.pinned) - Number(b.pinned) ||
-        a.node.troubles.length - b.node.troubles.length ||
-        (a.bytes === b.bytes ? 0 : a.bytes < b.bytes ? -1 : 1) ||
-        compareText(a.node.node, b.node.node),
-    );
+/**
+ * What to do on the nearest of the nodes.
+ *
+ * @param elsewhere  asked only where nothing done on these nodes helps
+ */
+export function suggestForNodes(
+  state: ClusterState,
+  stuck: readonly Stuck[],
+  elsewhere: () => Elsewhere | undefined,
+): string | undefined {
+  const best = nearest(stuck);
   if (!best) return undefined;
-  const { node, troubles, pinnedBy } = best.node;
-  const remedies = troubles.map((trouble) => remedy(state, node, trouble));
-  return [...remedies, ...waysOut(best.node, pinnedBy)].join("; ");
+  if (!isPinned(best)) return onNode(state, best);
+  const other = elsewhere();
+  const pins = best.troubles.filter(({ reason }) => pinning.has(reason));
+  const says = pins.map((trouble) => pinText(state, best.node, trouble, other));
+  return [...says, ...(other ? [offer(state, other)] : [])].join("; ");
 }
 
-/** No other node will do, and this one is full: a dead end that nothing but people can end. */
-function waysOut({ node, troubles }: Stuck, pinnedBy: readonly Claim[]): string[] {
-  const isFull = troubles.some(({ reason }) => reason === "notEnoughSpace" || reason === "claimTooLarge");
-  if (!isFull || pinnedBy.length === 0) return [];
-  const keys = pinnedBy.map(({ key }) => key).join(" and ");
-  return [`no other node will do while claim ${keys} pins the Pod to ${node}: or delete it, if its data may go`];
+/** The node with the fewest things to mend, then the fewest bytes missing, then by name; pinned ones last. */
+export function nearest(stuck: readonly Stuck[]): Stuck | undefined {
+  let best: Stuck | undefined;
+  for (const one of stuck) {
+    if (one.troubles.length > 0 && (!best || compareStuck(one, best) < 0)) best = one;
+  }
+  return best;
+}
+
+function compareStuck(a: Stuck, b: Stuck): number {
+  if (isPinned(a) !== isPinned(b)) return isPinned(a) ? 1 : -1;
+  if (a.troubles.length !== b.troubles.length) return a.troubles.length - b.troubles.length;
+  const [far, near] = [distanceOf(a), distanceOf(b)];
+  if (far !== near) return far < near ? -1 : 1;
+  return compareText(a.node, b.node);
 }
 
 /** Nothing that is done on this node helps: a bound volume, or a promise, is elsewhere. */
-function isPinned({ reason }: { reason: NodeReason }): boolean {
-  return reason === "volumeNodeConflict" || reason === "selectedOtherNode" || reason === "preboundElsewhere";
+const pinning: ReadonlySet<NodeReason> = new Set(["volumeNodeConflict", "selectedOtherNode", "preboundElsewhere"]);
+
+export function isPinned({ troubles }: Stuck): boolean {
+  return troubles.some(({ reason }) => pinning.has(reason));
 }
 
-function bytesOf({ troubles }: Stuck): Bytes {
-  return troubles.reduce((sum, { claim }) => addBytes(sum, claim.request ?? zero), zero);
+function distanceOf({ troubles }: Stuck): Bytes {
+  return troubles
+    .map(({ bytes, short, limits }) => {
+      if (short === undefined && limits === undefined) return bytes;
+      return (limits ?? []).reduce((sum, { is, asked }) => addBytes(sum, subtractBytes(asked, is)), short ?? zero);
+    })
+    .reduce(addBytes, zero);
 }
 
-function remedy(state: ClusterState, node: NodeName, { claim, reason, short }: Trouble): string {
-  const size = formatBytes(claim.request ?? zero);
+function onNode(state: ClusterState, stuck: Stuck): string {
+  const { node, troubles } = stuck;
+  return [...troubles.flatMap((trouble) => remedies(node, trouble)), ...waysOut(state, stuck)].join("; ");
+}
+
+function offer(state: ClusterState, { node, stuck }: Elsewhere): string {
+  return stuck ? `offer node ${node}, and there: ${onNode(state, stuck)}` : `offer node ${node}`;
+}
+
+/** No other node will do, and this one is full: a dead end that nothing but people can end. */
+function waysOut(state: ClusterState, { node, troubles, bound }: Stuck): string[] {
+  if (!troubles.some(({ reason }) => reason === "notEnoughSpace" || reason === "claimTooLarge")) return [];
+  const reachesHereOnly = (one: BoundClaim): boolean => reachOf(state, one).every(({ name }) => name === node);
+  const keys = bound.filter(reachesHereOnly).map(({ claim }) => claim.key);
+  if (keys.length === 0) return [];
+  const pins = keys.length === 1 ? "pins" : "pin";
+  return [
+    `no other node will do while claim ${keys.join(" and ")} ${pins} the Pod to ${node}: or delete it, if its data may go`,
+  ];
+}
+
+function reachOf(state: ClusterState, bound: BoundClaim): Node[] {
+  const entries = [...state.topologies.nodes.values()];
+  return entries.filter((entry) => reachesBound(state, entry, bound)).map(({ node }) => node);
+}
+
+function remedies(node: NodeName, { reason, claims, bytes, short, limits = [], isStray }: Trouble): string[] {
+  const [claim] = claims;
+  if (!claim) return [];
+  const name = claim.class;
+  const keys = `${claims.length === 1 ? "claim" : "claims"} ${claims.map(({ key }) => key).join(" and ")}`;
   switch (reason) {
     case "noMatchingVolume":
     case "notEnoughVolumes":
-      return `Add a volume of class ${claim.class} with at least ${size} (${claim.mode}, ${modesOf(claim)}${claim.selector ? ", labels matching the claim's selector" : ""}) on node ${node} for claim ${claim.key}`;
     case "selectorNotProvisionable":
-      return `Remove the selector of claim ${claim.key}, or add a volume of class ${claim.class} that it matches on node ${node}`;
+      if (isStray)
+        return [
+          `Take the annotation volume.kubernetes.io/selected-node off ${keys}, which no provisioner serves, and ask again`,
+        ];
+      return [`Add ${wantedVolume(claim)} on node ${node} for ${keys}`];
     case "volumeAssumed":
     case "capacityAssumed":
-      return `Wait: what claim ${claim.key} needs on node ${node} is promised to another Pod right now`;
+      return [
+        `Wait: what ${keys} ${claims.length === 1 ? "needs" : "need"} on node ${node} is promised to another Pod right now`,
+      ];
     case "claimTooLarge":
-    case "notEnoughSpace":
-      return `Free space for ${size} of class ${claim.class} on node ${node} for claim ${claim.key}${short === undefined ? "" : `: ${formatBytes(short)} are missing`}`;
-    case "noCapacityPublished":
-      return `Check the provisioner of class ${claim.class}: it publishes no capacity for node ${node}`;
-    case "topologyNotAllowed":
-      return `Let allowedTopologies of class ${claim.class} include node ${node}`;
-    case "driverMissing":
-      return `Run the driver of class ${claim.class} on node ${node}`;
-    case "provisioningBackoff":
-      return `Wait: the provisioner refused claim ${claim.key} on node ${node} a short time ago`;
-    case "volumeNodeConflict":
-      return isReachable(state, claim)
-        ? `Claim ${claim.key} is bound to volume ${claim.volumeName}, which node ${node} cannot reach: offer the node that can`
-        : `Claim ${claim.key} is bound to volume ${claim.volumeName}, which no node can reach: bring back a node that its node affinity matches, or delete the claim if its data may go`;
-    case "boundVolumeMissing":
-      return `Claim ${claim.key} is bound to volume ${claim.volumeName}, which does not exist: restore it, or delete the claim`;
-    case "selectedOtherNode": {
-      const elsewhere = state.reservations.of(claim.uid)?.node ?? claim.selectedNode;
-      return `Claim ${claim.key} is being served on node ${elsewhere}: offer that node`;
+    case "notEnoughSpace": {
+      const raise = limits.map(
+        ({ class: limited, is, asked }) =>
+          `Let the largest volume of class ${limited} on node ${node} be ${exactBytes(asked)} instead of ${exactBytes(is)} for ${keys}`,
+      );
+      if (short === undefined) return raise;
+      const names = [...new Set(claims.map((one) => one.class))].join(" and ");
+      const free = `Free space for ${exactBytes(bytes)} of class ${names} on node ${node} for ${keys}: ${exactBytes(short)} are missing`;
+      return [...raise, free];
     }
-    case "preboundElsewhere":
-      return `A volume is reserved for claim ${claim.key} on another node: offer that node, or clear its claimRef`;
+    case "noCapacityPublished":
+      return [
+        `Check the provisioner of class ${name}: it publishes no capacity for node ${node}, and ${keys} ${claims.length === 1 ? "needs" : "need"} ${exactBytes(bytes)}`,
+      ];
+    case "topologyNotAllowed":
+      return [`Let allowedTopologies of class ${name} include node ${node}`];
+    case "driverMissing":
+      return [`Run the driver of class ${name} on node ${node}`];
+    case "provisioningBackoff":
+      return [`Wait: the provisioner refused ${keys} on node ${node} a short time ago`];
+    case "boundVolumeMissing":
+      return [
+        `Restore volume ${claim.volumeName}, to which ${keys} is bound and which does not exist; or delete the claim`,
+      ];
     case "nodeUnknown":
-      return `Node ${node} does not exist`;
+      return [`Create node ${node}`];
+    case "volumeNodeConflict":
+    case "selectedOtherNode":
+    case "preboundElsewhere":
+      throw new Error(`${reason} is mended on another node`);
   }
 }
 
-function isReachable(state: ClusterState, claim: Claim): boolean {
-  const bound = boundClaim(state, claim, []);
-  for (const entry of state.topologies.nodes.values()) if (reachesBound(state, entry, bound)) return true;
-  return false;
+/** "a volume of class local with at least 5Gi (Filesystem, ReadWriteOnce)": all that a new volume must be to serve the claim. */
+function wantedVolume({ class: name, request, mode, accessModes, attributesClass, selector }: Claim): string {
+  const properties = [
+    mode,
+    modesText(accessModes),
+    ...(attributesClass === "" ? [] : [`volumeAttributesClass ${attributesClass}`]),
+    ...(selector ? ["labels matching the claim's selector"] : []),
+  ];
+  return `a volume of class ${name} with at least ${exactBytes(request ?? zero)} (${properties.join(", ")})`;
 }
 
-function modesOf({ accessModes }: Claim): string {
+/** The short form where it is exact, else all digits: a volume of a rounded size may be a few bytes too small. */
+function exactBytes(bytes: Bytes): string {
+  const short = formatBytes(bytes);
+  return parseBytes(short) === bytes ? short : String(bytes);
+}
+
+/** Why the Pod is held elsewhere, where nothing that is done on the node itself would help. */
+function pinText(
+  state: ClusterState,
+  node: NodeName,
+  { reason, claims }: Trouble,
+  other: Elsewhere | undefined,
+): string {
+  const [claim] = claims;
+  if (!claim) throw new Error("a trouble without a claim");
+  const { key, volumeName } = claim;
+  switch (reason) {
+    case "volumeNodeConflict": {
+      const says = `Claim ${key} is bound to volume ${volumeName}, which`;
+      if (other) return `${says} node ${node} cannot reach`;
+      const isReachable = reachOf(state, boundClaim(state, claim, [])).length > 0;
+      return isReachable
+        ? `${says} node ${node} cannot reach, and no node can hold all claims of the Pod: delete the claim if its data may go, and ask again`
+        : `${says} no node can reach: bring back a node that its node affinity matches, or delete the claim if its data may go`;
+    }
+    case "selectedOtherNode": {
+      const says = `Claim ${key} is being served on node ${state.reservations.of(claim.uid)?.node ?? claim.selectedNode}`;
+      return other
+        ? says
+        : `${says}, which cannot hold the other claims of the Pod: wait for its volume, and ask again`;
+    }
+    default: {
+      const says = `A volume is reserved for claim ${key} where node ${node} does not reach it`;
+      return other ? says : `${says}: clear its claimRef, and ask again`;
+    }
+  }
+}
+
+function modesText(accessModes: AccessModes): string {
   const names = Object.entries(accessModeBits).flatMap(([name, bit]) => ((accessModes & bit) === 0 ? [] : [name]));
   return names.length === 0 ? "any access mode" : names.join("+");
 }

@@ -49,7 +49,8 @@ export function explainRoute(parts: Parts): Handler {
 function reportOn(parts: Parts, pod: Pod): PodReport {
   const { cluster, memory, runtime } = parts;
   // What would help is said of the nodes that were offered: a disk on one that kube-scheduler keeps out helps nobody.
-  const explanation = explainPod(cluster.state, pod, undefined, memory.remembered(pod.uid)?.offered);
+  const offered = memory.remembered(pod.uid)?.offered;
+  const explanation = explainPod(cluster.state, pod, offered ? { offered } : {});
   const asked = memory.asked(pod.uid);
   const notOffered = feasibleNotOffered(parts, pod, explanation);
   const { holds, assumptions } = cluster.state.reservations.dump();

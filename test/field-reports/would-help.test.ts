@@ -1,0 +1,208 @@
+/** What an explanation says would help does help: its words are followed, and the Pod fits. */
+import { expect, test } from "vitest";
+import { explainPod } from "../../src/scheduling/explain.ts";
+import { nodeName } from "../../src/scheduling/names.ts";
+import {
+  makeCapacity,
+  makeClass,
+  makeCsiNode,
+  makeDriver,
+  makeNode,
+  makePod,
+  makePV,
+  makePVC,
+} from "../support/make.ts";
+import { follow, type Made } from "../support/remedy.ts";
+import { World } from "../support/world.ts";
+
+/** Mulberry32. */
+function dice(seed: number) {
+  let state = seed >>> 0;
+  const roll = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+  const among = (most: number): number => Math.floor(roll() * most);
+  return {
+    chance: (share: number) => roll() < share,
+    among,
+    one: <T>(...choices: T[]): T => choices[among(choices.length)] as T,
+  };
+}
+
+const nodes = ["n1", "n2", "n3"];
+const provisioners = new Map([
+  ["pool", "pool.example"],
+  ["zonal", "zonal.example"],
+  ["blind", "blind.example"],
+]);
+
+/** A cluster of three nodes in which little fits, and a Pod of up to four claims. */
+function randomWorld(seed: number): Made & { readonly offered: readonly string[] } {
+  const { chance, among, one } = dice(seed);
+  const world = new World();
+  const size = (most: number): string => `${1 + among(most)}Gi`;
+  for (const name of nodes) world.add(makeNode(name, { zone: one("z1", "z2") }));
+  for (const [name, provisioner] of provisioners) {
+    const topologies = [{ matchLabelExpressions: [{ key: "zone", values: ["z1"] }] }];
+    world.add(makeClass(name, { provisioner, ...(name === "zonal" && { topologies }) }));
+    world.add(makeDriver(provisioner, name !== "blind"));
+    for (const on of name === "blind" ? [] : nodes.filter(() => chance(0.8))) {
+      const max = chance(0.3) ? { max: size(30) } : {};
+      world.add(makeCapacity(`${name}-${on}`, { class: name, on, capacity: size(30), ...max }));
+    }
+  }
+  for (const name of nodes) world.add(makeCsiNode(name, ...[...provisioners.values()].filter(() => chance(0.8))));
+
+  const classes = ["local", "local", ...provisioners.keys()];
+  const shape = () => ({
+    class: one(...classes),
+    ...(chance(0.2) && { volumeMode: "Block" }),
+    ...(chance(0.3) && { modes: one(["ReadWriteMany"], ["ReadWriteOnce", "ReadWriteMany"], ["ReadWriteOncePod"]) }),
+    ...(chance(0.2) && { attributesClass: "gold" }),
+  });
+  for (let volume = among(6); volume > 0; volume--) {
+    const labels = chance(0.3) ? { labels: { disk: "ssd" } } : {};
+    const phase = chance(0.2) ? { phase: "Released" } : {};
+    world.add(makePV(`v${volume}`, { ...shape(), capacity: size(40), on: one(...nodes, "gone"), ...labels, ...phase }));
+  }
+  const claims = ["a", "b", "c", "d"].slice(0, 1 + among(4));
+  for (const name of claims) {
+    const facts = {
+      ...shape(),
+      request: size(40),
+      ...(chance(0.15) && { selector: { matchLabels: { disk: "ssd" } } }),
+    };
+    const fate = one("open", "open", "open", "open", "bound", "bound to nothing", "reserved", "selected");
+    world.add(makePVC(name, fate.startsWith("bound") ? { ...facts, volume: `b${name}` } : facts));
+    const { selector: _, request, ...same } = facts;
+    const capacity = request ?? "";
+    if (fate === "bound")
+      world.add(
+        makePV(`b${name}`, { ...same, capacity, on: one(...nodes, "gone"), claim: name, claimUid: `u${name}` }),
+      );
+    if (fate === "reserved")
+      world.add(makePV(`r${name}`, { ...same, capacity, on: one(...nodes, "gone"), claim: name }));
+    if (fate === "selected") world.add(makePVC(name, { ...facts, selectedNode: one(...nodes, "gone") }));
+  }
+  world.add(makePVC("w", { class: one(...classes), request: size(20) }), makePod("p", claims));
+  const other = world.pod("q", "w");
+  const where = world.fitting(other)[0];
+  if (where !== undefined) world.state.reservations.assume(other.uid, world.plan(other, where));
+  const offered = chance(0.5) ? nodes : nodes.filter(() => chance(0.6));
+  const labels = new Map(claims.map((name) => [name, { disk: "ssd" }]));
+  return { world, labels, provisioners, others: [other.uid], offered: offered.length > 0 ? offered : nodes };
+}
+
+const tally = new Map<string, number>();
+
+test.for(Array.from({ length: 10 }, (_, index) => index))("in a hundred random clusters each (%i)", (block) => {
+  for (let seed = block * 100; seed < block * 100 + 100; seed++) {
+    const made = randomWorld(seed);
+    const { world, offered } = made;
+    const pod = world.state.get("pod", "d/p");
+    if (!pod) throw new Error("no Pod");
+    const { suggestion, reason, ...explained } = explainPod(world.state, pod, { offered: offered.map(nodeName) });
+    const isStuck = world.fitting(pod, offered.map(nodeName)).length === 0;
+    expect(suggestion !== undefined, `seed ${seed}: advice where it is needed, and only there`).toBe(isStuck);
+    if (suggestion === undefined || reason !== undefined) continue;
+    const deeds = follow(made, suggestion);
+    for (const deed of deeds) tally.set(deed, (tally.get(deed) ?? 0) + 1);
+    if (deeds.includes("ask again")) continue;
+    const allowed = deeds.includes("offer") ? nodes : offered;
+    const context = `seed ${seed}: ${suggestion}\n${JSON.stringify(explained.nodes, undefined, 1)}`;
+    expect(world.fitting(pod, allowed.map(nodeName)).length, context).toBeGreaterThan(0);
+  }
+});
+
+test("every kind of advice was followed", () => {
+  const deeds = ["add", "allow", "ask again", "free", "offer", "publish", "raise", "restore", "run", "wait"];
+  expect([...tally.keys()].sort()).toEqual(deeds);
+});
+
+interface Choice {
+  readonly request: string;
+  /** Free and, where it is limited, the largest volume, by node. */
+  readonly pools: Record<string, { capacity: string; max?: string }>;
+  readonly says: string;
+}
+
+const choices: Record<string, Choice> = {
+  "the pool that lacks least, not the first and not the largest claim's": {
+    request: "500Gi",
+    pools: { n1: { capacity: "30Gi" }, n2: { capacity: "450Gi" }, n3: { capacity: "400Gi" } },
+    says: "Free space for 500Gi of class pool on node n2 for claim d/x: 50Gi are missing",
+  },
+  "a pool with the space, whose largest volume is nearly large enough": {
+    request: "500Gi",
+    pools: { n1: { capacity: "400Gi" }, n2: { capacity: "900Gi", max: "480Gi" } },
+    says: "Let the largest volume of class pool on node n2 be 500Gi instead of 480Gi for claim d/x",
+  },
+  "a pool that lacks a little, beside one whose largest volume is far too small": {
+    request: "500Gi",
+    pools: { n1: { capacity: "900Gi", max: "10Gi" }, n2: { capacity: "499Gi" } },
+    says: "Free space for 500Gi of class pool on node n2 for claim d/x: 1Gi are missing",
+  },
+  "a pool that is there, rather than a node for which nothing is published": {
+    request: "500Gi",
+    pools: { n3: { capacity: "20Gi" } },
+    says: "Free space for 500Gi of class pool on node n3 for claim d/x: 480Gi are missing",
+  },
+  "one node by name where all lack the same": {
+    request: "500Gi",
+    pools: { n3: { capacity: "20Gi" }, n2: { capacity: "20Gi" } },
+    says: "Free space for 500Gi of class pool on node n2 for claim d/x: 480Gi are missing",
+  },
+  "to the byte, where the short form would round": {
+    request: "10737418241",
+    pools: { n1: { capacity: "10Gi" } },
+    says: "Free space for 10737418241 of class pool on node n1 for claim d/x: 1 are missing",
+  },
+};
+
+test.for(Object.entries(choices))("nearest is %s", ([, { request, pools, says }]) => {
+  const world = new World().add(...nodes.map((name) => makeNode(name)));
+  world.add(makeClass("pool", { provisioner: "pool.example" }), makeDriver("pool.example", true));
+  world.add(makePVC("x", { class: "pool", request }), makePod("p", ["x"]));
+  for (const [on, facts] of Object.entries(pools))
+    world.add(makeCapacity(`pool-${on}`, { class: "pool", on, ...facts }));
+  const pod = world.pod("p", "x");
+  const { suggestion } = explainPod(world.state, pod);
+  expect(suggestion).toBe(says);
+  follow({ world, labels: new Map(), provisioners, others: [] }, says);
+  expect(world.fitting(pod)).toHaveLength(1);
+});
+
+test("what is asked of a class is the sum of the claims that no volume serves", () => {
+  const world = new World().add(makeNode("n1"), makeClass("pool", { provisioner: "pool.example" }));
+  world.add(makeDriver("pool.example", true), makeCapacity("c", { class: "pool", on: "n1", capacity: "50Gi" }));
+  for (const name of ["a", "b", "c"]) world.add(makePVC(name, { class: "pool", request: "40Gi" }));
+  world.add(makePV("v", { class: "pool", on: "n1", capacity: "40Gi" }));
+  const { suggestion, nodes: explained } = explainPod(world.state, world.pod("p", "a", "b", "c"));
+  expect(suggestion).toBe("Free space for 80Gi of class pool on node n1 for claims d/b and d/c: 30Gi are missing");
+  expect(JSON.stringify(explained)).toContain("needs 40Gi (80Gi with the Pod's other claims): 50Gi free of 50Gi");
+});
+
+test("every trouble of a node is named, though a refusal names the first", () => {
+  const topologies = [{ matchLabelExpressions: [{ key: "zone", values: ["z1"] }] }];
+  const world = new World().add(
+    makeNode("n1"),
+    makeNode("n2"),
+    makeClass("pool", { provisioner: "pool.example", topologies }),
+  );
+  world.add(makeDriver("pool.example", true), makeCsiNode("n2", "pool.example"));
+  world.add(
+    makePVC("x", { class: "pool" }),
+    makePVC("y"),
+    makePV("on-n1", { on: "n1" }),
+    makePV("on-n2", { on: "n2" }),
+  );
+  const { suggestion } = explainPod(world.state, world.pod("p", "x", "y"), { offered: [nodeName("n1")] });
+  expect(suggestion).toBe(
+    "Let allowedTopologies of class pool include node n1; Run the driver of class pool on node n1; " +
+      "Check the provisioner of class pool: it publishes no capacity for node n1, and claim d/x needs 5Gi",
+  );
+});
