@@ -2,7 +2,7 @@
  * The numbers and names behind each refusal, which the wire texts leave out (departure D13). Read-only and slower than a
  * decision, but it asks the same planner, so that it always agrees with what filter says of the same state.
  */
-import { sortClaims } from "./claims.ts";
+import { type SortedClaims, sortClaims } from "./claims.ts";
 import { claimsOn, VolumeLists } from "./examine.ts";
 import { decide, filterNodes, verdictOn } from "./filter.ts";
 import { reachesBound } from "./migration.ts";
@@ -17,6 +17,7 @@ import type {
   PlannedClaim,
   PodVerdict,
 } from "./plan.ts";
+import type { Planner } from "./planner.ts";
 import { contendedMax, scoreMax, scoreNodes } from "./score.ts";
 import type { ClusterState } from "./state.ts";
 import { type Elsewhere, isPinned, nearest, suggestForNodes, suggestForPod } from "./suggest.ts";
@@ -160,27 +161,28 @@ class NodesExplainer {
 
   /** One step; no pause may lie within, for the Pod's own holds are set aside. False where the Pod is judged otherwise by now. */
   #explain(from: number, to: number): boolean {
-    const decided = decide(this.#state, this.#pod, (planner, sorted) => {
-      for (let index = from; index < to; index++) {
-        const node = this.#verdicts.names[index];
-        const isShown = this.#shown.has(index);
-        if (node === undefined || (!isShown && (this.#verdicts.fits(index) || !this.#offered.has(node)))) continue;
-        const verdict = verdictOn(this.#state, sorted, planner, node);
-        if (verdict.fits) {
-          if (isShown) this.#nodes.push(this.#fitting(index, node, verdict.plan));
-          continue;
-        }
-        const entry = this.#state.topologies.nodes.get(node);
-        const stuck = entry && troublesOn(this.#state, planner, entry);
-        if (stuck && this.#offered.has(node))
-          this.#nearest = nearest([...(this.#nearest ? [this.#nearest] : []), stuck]);
-        if (!isShown) continue;
-        const refused = { node, fits: false, contended: false, score: 0, reason: verdict.text, resolvable: false };
-        const claims = entry && stuck && claimsOn(this.#state, planner, this.#lists, entry, stuck);
-        this.#nodes.push({ ...refused, ...(claims && { claims }) });
-      }
-    });
-    return decided.kind === "judged";
+    const look = (planner: Planner, sorted: SortedClaims): void => {
+      for (let index = from; index < to; index++) this.#explainNode(index, planner, sorted);
+    };
+    return decide(this.#state, this.#pod, look).kind === "judged";
+  }
+
+  #explainNode(index: number, planner: Planner, sorted: SortedClaims): void {
+    const node = this.#verdicts.names[index];
+    const isShown = this.#shown.has(index);
+    if (node === undefined || (!isShown && (this.#verdicts.fits(index) || !this.#offered.has(node)))) return;
+    const verdict = verdictOn(this.#state, sorted, planner, node);
+    if (verdict.fits) {
+      if (isShown) this.#nodes.push(this.#fitting(index, node, verdict.plan));
+      return;
+    }
+    const entry = this.#state.topologies.nodes.get(node);
+    const stuck = entry && troublesOn(this.#state, planner, entry);
+    if (stuck && this.#offered.has(node)) this.#nearest = nearest([...(this.#nearest ? [this.#nearest] : []), stuck]);
+    if (!isShown) return;
+    const refused = { node, fits: false, contended: false, score: 0, reason: verdict.text, resolvable: false };
+    const claims = entry && stuck && claimsOn(this.#state, planner, this.#lists, entry, stuck);
+    this.#nodes.push({ ...refused, ...(claims && { claims }) });
   }
 
   #fitting(index: number, node: NodeName, { contended, claims }: Plan): NodeExplanation {
@@ -192,20 +194,22 @@ class NodesExplainer {
 
   /** The first node that was not offered and fits; else the nearest of those that the bound volumes allow. */
   #elsewhere(): Elsewhere | undefined {
-    const decided = decide(this.#state, this.#pod, (planner): Elsewhere | undefined => {
-      const stuck: Stuck[] = [];
-      const others = [...this.#state.topologies.nodes.values()]
-        .filter(({ node }) => !this.#offered.has(node.name))
-        .sort((a, b) => compareText(a.node.name, b.node.name));
-      for (const entry of others) {
-        if (!planner.bound.every((bound) => reachesBound(this.#state, entry, bound))) continue;
-        if (planner.plan(entry).refusals.length === 0) return { node: entry.node.name };
-        if (stuck.length < elsewhereMax) stuck.push(troublesOn(this.#state, planner, entry));
-      }
-      const best = nearest(stuck.filter((one) => !isPinned(one)));
-      return best && { node: best.node, stuck: best };
-    });
+    const decided = decide(this.#state, this.#pod, (planner) => this.#look(planner));
     return decided.kind === "judged" ? decided.nodes : undefined;
+  }
+
+  #look(planner: Planner): Elsewhere | undefined {
+    const stuck: Stuck[] = [];
+    const others = [...this.#state.topologies.nodes.values()]
+      .filter(({ node }) => !this.#offered.has(node.name))
+      .sort((a, b) => compareText(a.node.name, b.node.name));
+    for (const entry of others) {
+      if (!planner.bound.every((bound) => reachesBound(this.#state, entry, bound))) continue;
+      if (planner.plan(entry).refusals.length === 0) return { node: entry.node.name };
+      if (stuck.length < elsewhereMax) stuck.push(troublesOn(this.#state, planner, entry));
+    }
+    const best = nearest(stuck.filter((one) => !isPinned(one)));
+    return best && { node: best.node, stuck: best };
   }
 }
 
