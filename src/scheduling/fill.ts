@@ -7,8 +7,8 @@
  *     node                   the mean over the Pod's open claims, each counting once, rounded down
  *
  * A volume is taken unless any claim may have it: one that is Released, reserved or assumed is taken; one that is merely held is
- * not. CSIStorageCapacity publishes what is free and nothing else, so a pool's total is what it publishes and what the class
- * has used on the node: the taken volumes of the class that reach it. A demand that is not settled yet counts beside its volume.
+ * not. CSIStorageCapacity publishes what is free and nothing else, so a pool's total is what it publishes and what its
+ * classes have used on the node: their taken volumes that reach it. A node that carries its whole capacity says the total itself. A demand that is not settled yet counts beside its volume.
  * Claims of drivers that publish no capacity are left out.
  */
 import type { ClassName, NodeName } from "./names.ts";
@@ -38,7 +38,7 @@ export function fillGauge(state: ClusterState): (plan: Plan) => number {
       } else if (planned.kind === "provision" && planned.pool !== undefined) {
         const pool = state.pools.get(planned.pool);
         if (!pool) continue;
-        sum += poolFill(plan, pool, census.on(plan.node, planned.class.name));
+        sum += poolFill(plan, pool, census);
       } else continue;
       known++;
     }
@@ -57,13 +57,20 @@ function volumesTaken({ reservations }: ClusterState, { claims }: Plan, { class:
 }
 
 /** A claim that is promised capacity already is asked for on one node alone: then there is nothing to rank. */
-function poolFill({ claims }: Plan, pool: Pool, { takenBytes }: Tally): number {
-  const used = BigInt(takenBytes);
+function poolFill({ node, claims }: Plan, pool: Pool, census: Census): number {
+  const used = pool.used?.() ?? takenOn(node, pool, census);
   let asked = 0n;
   for (const planned of claims) {
     if (planned.kind === "provision" && planned.pool === pool.key) asked += planned.bytes;
   }
   return percentOf(used + pool.promised + asked, used + totalOf(pool));
+}
+
+/** Of all classes that draw on the pool. */
+function takenOn(node: NodeName, { offers }: Pool, census: Census): bigint {
+  let bytes = 0;
+  for (const name of offers.keys()) bytes += census.on(node, name).takenBytes;
+  return BigInt(bytes);
 }
 
 /** Rounded down; what is more than full, or has no size, is full. */

@@ -31,15 +31,14 @@ export function upstreamScore({ claims }: Plan, shape: readonly ShapePoint[], po
       use.requested += planned.claim.request ?? 0n;
       use.capacity += planned.volume.capacity;
     }
-    const object =
-      planned.kind === "provision" &&
-      planned.pool !== undefined &&
-      pools.get(planned.pool)?.offers.get(planned.class.name)?.newest;
-    if (planned.kind !== "provision" || !object) continue;
+    if (planned.kind !== "provision" || planned.pool === undefined) continue;
+    const pool = pools.get(planned.pool);
+    const object = pool?.offers.get(planned.class.name)?.newest;
+    if (!object) continue;
     const use = useOf(made, planned.class.name);
     use.requested += planned.bytes;
     // Not summed: each claim of the class sees the pool as if it were alone. A maximum without a capacity crashes upstream.
-    use.capacity = object.capacity ?? object.maximumVolumeSize ?? 0n;
+    use.capacity = (object.capacity ?? object.maximumVolumeSize ?? 0n) - (pool?.used?.() ?? 0n);
   }
   const uses = fixed.size > 0 ? fixed : made;
   if (uses.size === 0) return 0;
@@ -56,7 +55,7 @@ function useOf(uses: Map<ClassName, ClassUse>, name: ClassName): ClassUse {
 
 /** Percent, rounded down. What is more than full, or has no size, is full. */
 function utilizationOf({ requested, capacity }: ClassUse): number {
-  return capacity === 0n || requested > capacity ? 100 : Number((requested * 100n) / capacity);
+  return capacity <= 0n || requested > capacity ? 100 : Number((requested * 100n) / capacity);
 }
 
 /** Points are joined by lines; the part above the lower point is cut toward zero. Beyond the ends the curve is level. */

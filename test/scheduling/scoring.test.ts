@@ -1,7 +1,10 @@
 /** What each strategy makes of the same nodes. Numbers are worked out by hand beside each table. */
 import { expect, test } from "vitest";
+import { className } from "../../src/scheduling/names.ts";
+import { parseBytes, zero } from "../../src/scheduling/quantity.ts";
 import type { ShapePoint, Strategy } from "../../src/scheduling/scoring.ts";
 import { defaultScoring, strategies } from "../../src/scheduling/scoring.ts";
+import type { StateOptions } from "../../src/scheduling/state.ts";
 import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
@@ -271,6 +274,54 @@ test("a zone's disks count on each of its nodes; disks that every node reaches c
   ]);
   // a: 1 + 1 of 2. b: 1 + 1 of 8. c: 1 of 1.
   expect(world.scores(world.pod("p", "x"))).toEqual({ a: 2, b: 10, c: 2 });
+});
+
+test("classes that share a pool fill it together", () => {
+  const shared = new Map(["csi", "csi2"].map((name) => [className(name), "disk"]));
+  const objects = [
+    ...csi,
+    makeClass("csi2", { provisioner: "csi.example" }),
+    ...nodes("a", "b"),
+    ...["a", "b"].flatMap((on) => [room(on, "50Gi"), makeCapacity(`2-${on}`, { class: "csi2", on, capacity: "50Gi" })]),
+    makePV("v", { on: "b", class: "csi2", capacity: "50Gi", claim: "of-v", claimUid: "u" }),
+    makePVC("x", { class: "csi", request: "10Gi" }),
+  ];
+  const scores = (sharedPools: StateOptions["sharedPools"]): Scores => {
+    const scoring = { ...defaultScoring, strategy: "spread" } as const;
+    const world = new World({ scoring, ...(sharedPools && { sharedPools }) }).add(...objects);
+    return world.scores(world.pod("p", "x"));
+  };
+  expect(scores(undefined)).toEqual({});
+  // 10 of 50, and 60 of 100.
+  expect(scores(shared)).toEqual({ a: 10, b: 2 });
+});
+
+test("a node that carries all its capacity says the total: what its volumes take is not counted twice", () => {
+  const source = {
+    from: "allocatable",
+    name: "example.com/room",
+    unit: parseBytes("1Gi") ?? zero,
+    means: "total",
+  } as const;
+  const node = (name: string, gigabytes: number): Raw => ({
+    ...makeNode(name),
+    status: { allocatable: { "example.com/room": String(gigabytes) } },
+  });
+  const scores = (strategy: Strategy): Scores => {
+    const capacitySources = new Map([[className("csi"), source]]);
+    const world = new World({ scoring: { ...defaultScoring, strategy }, capacitySources }).add(
+      ...csi,
+      node("a", 100),
+      node("b", 200),
+      node("c", 25),
+      made("v", "b", "150Gi"),
+      makePVC("x", { class: "csi", request: "10Gi" }),
+    );
+    return world.scores(world.pod("p", "x"));
+  };
+  // 10 of 100, 160 of 200, 10 of 25. Upstream sees what is free: 10 of 100, of 50, of 25.
+  expect(scores("spread")).toEqual({ a: 10, b: 2, c: 6 });
+  expect(scores("upstream")).toEqual({ a: 9, b: 8, c: 6 });
 });
 
 test("upstream's numbers go to the nearest tenth, halves up; a shape that is level has no opinion", () => {
