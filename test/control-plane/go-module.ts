@@ -27,7 +27,7 @@ export function kubernetesModule(version: string, source: string, folder: string
 
   say(`Go looks for the modules of Kubernetes ${version}: a minute the first time`);
   const named = spawnSync("go", ["mod", "download", "-json", `k8s.io/kubernetes@v${version}`], { encoding: "utf8" });
-  if (named.error) return { ok: false, why: "the control plane is built by Go, which is not installed" };
+  if (named.error) return { ok: false, why: `there is no Go to build Kubernetes ${version} with` };
   if (named.status !== 0)
     return { ok: false, why: `Go finds no k8s.io/kubernetes v${version}: ${named.stdout.trim()}` };
   const { GoMod } = JSON.parse(named.stdout) as { GoMod: string };

@@ -62,13 +62,13 @@ function build(version: string, binary: string, say: (line: string) => void): st
   const mark = join(folder, "built-from");
   if (existsSync(binary) && existsSync(mark) && readFileSync(mark, "utf8") === is) return undefined;
 
+  // A binary of older sources serves where there is no Go.
+  if (spawnSync("go", ["version"]).error) return existsSync(binary) ? undefined : noGo;
   say(`Go builds Kubernetes ${version}: some six minutes the first time, seconds later`);
   mkdirSync(folder, { recursive: true });
   const flags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`;
   const args = ["build", `-modfile=${made.file}`, `-ldflags=${flags}`, "-o", binary, "."];
   const built = spawnSync("go", args, { cwd: source, stdio: ["ignore", "inherit", "inherit"] });
-  // A binary of older sources serves where there is no Go.
-  if (built.error) return existsSync(binary) ? undefined : noGo;
   if (built.status !== 0) return `Go could not build Kubernetes ${version}; it says above why`;
   writeFileSync(mark, is);
   return undefined;

@@ -15,7 +15,11 @@ import type { Reached } from "./on-plane.ts";
 
 export interface RealStage extends Stage {
   call(method: string, path: string, body?: unknown, type?: string): Promise<{ status: number; body: unknown }>;
-  /** Ends the stand-ins, deletes everything that scenarios make, and waits until it is gone. */
+  /** Deletes everything that scenarios make, and waits until it is gone. */
+  clear(): Promise<void>;
+  /** Ends the stand-ins, after which the stage is of no use any more. */
+  stop(): void;
+  /** Both, and the controllers run again. */
   cleanUp(): Promise<void>;
 }
 
@@ -27,6 +31,9 @@ export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "sign
     const made = new Agent({ who, exchange, runtime });
     agents.push(made);
     return made;
+  };
+  const stop = (): void => {
+    for (const one of agents) one.stop();
   };
   startRealKubelet(agent("kubelet"));
 
@@ -70,8 +77,10 @@ export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "sign
     pause: async () => signal("kube-controller-manager", "SIGSTOP"),
     resume: async () => signal("kube-controller-manager", "SIGCONT"),
     pass: (ms) => runtime.sleep(ms),
+    clear: () => removeAll(list, call),
+    stop,
     cleanUp: async () => {
-      for (const one of agents) one.stop();
+      stop();
       signal("kube-controller-manager", "SIGCONT");
       await removeAll(list, call);
     },

@@ -39,10 +39,12 @@ export default class Tally implements Reporter {
 }
 
 function skips(tests: readonly TestCase[]): string[] {
-  return tests.flatMap((test) => {
+  const noted = tests.flatMap((test) => {
     const result = test.result();
-    return result.state === "skipped" && result.note ? [`skipped: ${test.name}: ${result.note}`] : [];
+    return result.state === "skipped" && result.note ? [{ name: test.name, why: result.note }] : [];
   });
+  const byReason = Map.groupBy(noted, ({ why }) => why);
+  return [...byReason].flatMap(([why, all]) => [`skipped, for ${why}:`, ...all.map(({ name }) => `  ${name}`)]);
 }
 
 const shown = (tests: readonly TestCase[]) =>
