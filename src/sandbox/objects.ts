@@ -46,6 +46,12 @@ export interface NodeSelector {
   readonly nodeSelectorTerms?: readonly NodeSelectorTerm[];
 }
 
+export interface PreferredTerm {
+  /** 1..100. */
+  readonly weight: number;
+  readonly preference: NodeSelectorTerm;
+}
+
 export interface LabelSelector {
   readonly matchLabels?: Labels;
   readonly matchExpressions?: readonly Requirement[];
@@ -106,7 +112,10 @@ export interface PodSpec {
   readonly preemptionPolicy?: string;
   readonly nodeSelector?: Labels;
   readonly affinity?: {
-    readonly nodeAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector };
+    readonly nodeAffinity?: {
+      readonly requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector;
+      readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly PreferredTerm[];
+    };
     readonly podAffinity?: PodAffinityRules;
     readonly podAntiAffinity?: PodAffinityRules;
   };

@@ -74,7 +74,7 @@ test("bind: a failure puts the pod back with the text as it is, and frees what i
   await world.apply(pod("p", { cpu: "4" }));
   expect(await condition(world)).toMatchObject({ reason: "SchedulerError", message: "volumes are not bound" });
   fails = false;
-  await world.runtime.advance(1_500);
+  await world.runtime.advance(2_000);
   expect(calls.filter(({ verb }) => verb === "bind")).toHaveLength(2);
 });
 
@@ -132,13 +132,71 @@ async function filterTimes(filter: Verbs["filter"], ms: number): Promise<number[
   return times.map((time) => time - start);
 }
 
-test("errors are tried again with a backoff from one second to ten", async () => {
-  expect(await filterTimes(() => 500, 40_000)).toEqual([0, 1_000, 3_000, 7_000, 15_000, 25_000, 35_000]);
+// Begun 100 ms into a second, and each backoff ends with the second it ends in: 1.9 s, 3 s, 5 s, 9 s, 11 s (RC §3 has 1.5, 3, 5).
+test("errors are tried again with a backoff from one second to ten, by whole seconds", async () => {
+  expect(await filterTimes(() => 500, 40_000)).toEqual([0, 1_900, 4_900, 9_900, 18_900, 29_900]);
 });
 
-test("a refused pod is tried once more because of its own condition, then not for five minutes", async () => {
-  expect(await filterTimes(refuseAll, 299_000)).toEqual([0, 1_000]);
-  expect(await filterTimes(refuseAll, 302_000)).toEqual([0, 1_000, 301_000]);
+test("an error after many refusals has the backoff of a first error", async () => {
+  let calls = 0;
+  const times = await filterTimes((body) => (++calls < 3 ? refuseAll(body) : 500), 336_000);
+  expect(times.map((time, index) => time - (times[index - 1] ?? 0))).toEqual([0, 0, 329_900, 2_000, 3_000]);
+});
+
+test("a refused pod is tried once more because of its own condition, at once, then not for five minutes", async () => {
+  expect(await filterTimes(refuseAll, 329_000)).toEqual([0, 0]);
+  expect(await filterTimes(refuseAll, 331_000)).toEqual([0, 0, 329_900]);
+});
+
+test("an idle scheduler waits for no backoff of a refused pod, and does for that of an error", async () => {
+  for (const [reply, calls] of [
+    // Its own condition, and of each volume that it comes and that it becomes Available.
+    [refuseAll, 2 + 10 * 2],
+    [(): Reply => 500, 2],
+  ] as const) {
+    let asked = 0;
+    const { world } = await worldWith({
+      filter: (body) => {
+        asked++;
+        return reply(body);
+      },
+    });
+    await world.apply(pod("p"));
+    for (let number = 0; number < 10; number++) {
+      await world.apply(volume(`v${number}`));
+      await world.runtime.advance(200);
+    }
+    expect(asked).toBe(calls);
+  }
+});
+
+test("a pod in backoff goes after all others, and among such the one whose backoff ends first", async () => {
+  let letGo = (): void => {};
+  const order: string[] = [];
+  const { world } = await worldWith({
+    filter: async (body) => {
+      const { name } = body.Pod.metadata;
+      order.push(name);
+      if (name === "slow") await new Promise<void>((resolve) => (letGo = resolve));
+      return name === "slow" || name === "new" ? passAll(body) : refuseAll(body);
+    },
+  });
+  // "old" has failed more often: its backoff is longer.
+  await world.apply(pod("old"));
+  for (const number of [1, 2, 3]) await world.apply(volume(`v${number}`));
+  await world.apply(pod("young"));
+  order.length = 0;
+  await world.apply(pod("slow"), volume("all"), pod("new"));
+  letGo();
+  await world.runtime.settle();
+  expect([...new Set(order)]).toEqual(["slow", "new", "young", "old"]);
+});
+
+test("with no node at all a pod is tried again after its backoff, as after an error", async () => {
+  const world = makeWorld({ scheduler: {} });
+  await world.apply(pod("p"));
+  await world.runtime.advance(20_000);
+  expect(world.cycles.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => "refused"));
 });
 
 test.for([
@@ -156,6 +214,40 @@ test.for([
   calls.length = 0;
   await world.apply(object);
   expect(calls.length).toBeGreaterThan(0);
+});
+
+test.for<readonly [string, object, boolean]>([
+  [
+    "a heartbeat",
+    { status: { conditions: [{ type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:09Z" }] } },
+    false,
+  ],
+  ["a list of images", { status: { images: [{ names: ["app"] }] } }, false],
+  ["an annotation", { metadata: { annotations: { rack: "r1" } } }, true],
+  ["a label", { metadata: { labels: { rack: "r1" } } }, true],
+  ["a cordon", { spec: { unschedulable: true } }, true],
+])("%s of a node wakes a pod that an extender refused, where it matters", async ([, patch, wakes]) => {
+  const { world, calls } = await worldWith({ filter: refuseAll });
+  await world.apply(pod("p"));
+  await world.runtime.advance(30_000);
+  calls.length = 0;
+  const { client } = world.sandbox.startAgent("test-node");
+  const subresource = "status" in patch ? { subresource: "status" as const } : {};
+  const patched = await client.patch("nodes", { name: "a" }, patch, subresource);
+  await world.runtime.settle();
+  expect([patched.ok, calls.length > 0]).toEqual([true, wakes]);
+});
+
+test("a pod whose claim is missing is woken by that claim and by nothing else of its kind", async () => {
+  const world = makeWorld();
+  await world.apply(node("a"), storageClass("wait"), pod("p", { claims: ["x"] }));
+  await world.runtime.advance(30_000);
+  const before = world.cycles.length;
+  await world.apply(volume("v"), claim("y"), storageClass("other"));
+  await world.runtime.advance(30_000);
+  expect(world.cycles).toHaveLength(before);
+  await world.apply(claim("x"));
+  expect(await world.placements()).toEqual({ p: "a" });
 });
 
 test("a patch of the pod itself wakes it", async () => {

@@ -211,6 +211,13 @@ test("preemption makes room on a node that pods fill, and the pod follows there"
   expect(await world.reasons("full")).toContain("Preempted");
 });
 
+test("the nomination stays while the victims end, though the pod is tried and refused meanwhile", async () => {
+  const { world, calls } = await crowded({ failed: "FailedAndUnresolvableNodes" });
+  await world.patch("pods", "p", { metadata: { annotations: { nudge: "1" } } });
+  expect((await world.get("pods", "p"))?.status?.nominatedNodeName).toBe("b");
+  expect(calls.filter(({ verb }) => verb === "preempt")).toHaveLength(1);
+});
+
 test("a node refused as resolvable that needs no victim is no candidate", async () => {
   const { calls } = await crowded({ failed: "FailedNodes" });
   expect(Object.keys(calls.find(({ verb }) => verb === "preempt")?.body.NodeNameToMetaVictims)).toEqual(["b"]);

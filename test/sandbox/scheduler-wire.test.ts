@@ -100,6 +100,39 @@ test("weights multiply scores", async () => {
   expect(await world.placements()).toEqual({ p: "b" });
 });
 
+/** By node: the weights of a pod's preferred terms that match it. An extender with a weight of 5 gives each node its score. */
+const preferences: Record<string, { weights: Record<string, number>; scores: Record<string, number>; winner: string }> =
+  {
+    "a preference is decisive where no extender has another opinion": { weights: { b: 1 }, scores: {}, winner: "b" },
+    "the weights of all terms that match add up": {
+      weights: { a: 30, b: 50, c: 40, "a, c": 20 },
+      scores: {},
+      winner: "c",
+    },
+    "the best node has 200 however small its weight": { weights: { b: 1 }, scores: { a: 3 }, winner: "b" },
+    "an extender of weight 5 outvotes a preference from 5 of 10 on": {
+      weights: { b: 100 },
+      scores: { a: 5 },
+      winner: "a",
+    },
+    "and adds to it below": { weights: { a: 90, b: 100 }, scores: { a: 1 }, winner: "a" },
+  };
+test.for(Object.entries(preferences))("scores: %s", async ([, { weights, scores, winner }]) => {
+  const prioritize = (): Reply => Object.entries(scores).map(([Host, Score]) => ({ Host, Score }));
+  const world = makeWorld({ extenders: [extender({ filter: passAll, prioritize }, { weight: 5 }).entry] });
+  await world.apply(node("a"), node("b"), node("c"));
+  await world.runtime.advance(100);
+  const preferred = Object.entries(weights).map(([names, weight]) => ({
+    weight,
+    preference: {
+      matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: names.split(", ") }],
+    },
+  }));
+  const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred } };
+  for (const name of ["p1", "p2", "p3", "p4"]) await world.apply(pod(name, { spec: { affinity } }));
+  expect([...new Set(Object.values(await world.placements()))]).toEqual([winner]);
+});
+
 test("each extender sees what the one before left", async () => {
   const first = extender({ filter: () => ({ NodeNames: ["b"] }) });
   const second = extender({ filter: passAll });

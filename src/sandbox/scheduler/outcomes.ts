@@ -5,11 +5,11 @@ import { keyOf, type Pod } from "../objects.ts";
 export interface FailureReport {
   readonly reason: "Unschedulable" | "SchedulerError";
   readonly message: string;
-  /** The node that preemption makes room on. */
+  /** The node that preemption makes room on; "" where there is none any more; undefined leaves it as it is. */
   readonly nominated: string | undefined;
 }
 
-/** Nobody waits for these writes: the next cycle starts at once. */
+/** Nobody waits for these writes but for evictions: the next cycle starts at once. */
 export class Outcomes {
   readonly #agent: Agent;
 
@@ -29,22 +29,24 @@ export class Outcomes {
     const { status } = this.#agent.informer("pods").get(keyOf(pod.metadata)) ?? pod;
     const known = (status?.conditions ?? []).find(({ type }) => type === "PodScheduled");
     const isSaid = known?.status === "False" && known.reason === reason && known.message === message;
-    const isNominated = (status?.nominatedNodeName ?? "") === (nominated ?? "");
+    const isNominated = nominated === undefined || (status?.nominatedNodeName ?? "") === nominated;
     if (isSaid && isNominated) return;
     const lastTransitionTime = new Date(runtime.wallTime()).toISOString().replace(/\.\d+Z$/, "Z");
     const condition = { type: "PodScheduled", status: "False", reason, message, lastTransitionTime };
     const patch = {
       metadata: { uid: pod.metadata.uid },
-      status: { conditions: [condition], ...(isNominated ? {} : { nominatedNodeName: nominated ?? null }) },
+      status: { conditions: [condition], ...(isNominated ? {} : { nominatedNodeName: nominated || null }) },
     };
     void client.patch("pods", pod.metadata, patch, { type: "strategic-merge-patch", subresource: "status" });
   }
 
-  evict(victims: readonly Pod[], pod: Pod, node: string): void {
-    for (const victim of victims) {
+  /** Resolves when the API has all deletions: the pod comes back to the queue no earlier. */
+  async evict(victims: readonly Pod[], pod: Pod, node: string): Promise<void> {
+    const evictOne = async (victim: Pod): Promise<void> => {
       const message = `Preempted by pod ${pod.metadata.uid} on node ${node}`;
       this.#agent.events.record({ kind: "Pod", object: victim, type: "Normal", reason: "Preempted", message });
-      void this.#agent.client.delete("pods", victim.metadata, { uid: victim.metadata.uid });
-    }
+      await this.#agent.client.delete("pods", victim.metadata, { uid: victim.metadata.uid });
+    };
+    await Promise.all(victims.map(evictOne));
   }
 }

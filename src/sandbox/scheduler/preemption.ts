@@ -9,6 +9,8 @@ export interface Preemption {
   /** What the pod's message says of it; "" when room was made. */
   readonly message: string;
   readonly chosen?: { readonly node: string; readonly victims: readonly Pod[] };
+  /** No node could be made room on: a nomination of before is taken back. In all other cases it stays. */
+  readonly isHopeless?: true;
 }
 
 type Candidates = Map<string, Victims>;
@@ -25,7 +27,8 @@ export async function preempt(context: CycleContext, pod: Pod, refusals: Refusal
   const { candidates, reasons, error } = findCandidates(context, pod, refusals);
   if (candidates.size === 0) {
     if (error !== undefined) return { message: `preemption: ${error}` };
-    return { message: `${refusedBy} ${fitMessage({ nodes: context.snapshot.nodes.size, reasons: reasons.values() })}` };
+    const message = `${refusedBy} ${fitMessage({ nodes: context.snapshot.nodes.size, reasons: reasons.values() })}`;
+    return { message, isHopeless: true };
   }
   const agreed = await askExtenders(context, pod, candidates);
   if (typeof agreed === "string") return { message: `preemption: ${agreed}` };

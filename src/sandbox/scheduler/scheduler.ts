@@ -8,7 +8,7 @@ import { preempt } from "./preemption.ts";
 import { type QueueOptions, SchedulingQueue } from "./queue.ts";
 import { makeSnapshot } from "./snapshot.ts";
 import type { Rejector } from "./status.ts";
-import type { ClusterEvent } from "./wake-up.ts";
+import { assignedPodEvent, type ClusterEvent, eventOf, type Watched, watched } from "./wake-up.ts";
 
 /** What became of one cycle or of the binding that followed it. */
 export interface CycleRecord {
@@ -27,17 +27,6 @@ export interface SchedulerOptions extends Omit<QueueOptions, "runtime"> {
 }
 
 const schedulerNames: readonly string[] = ["berth-scheduler", "default-scheduler"];
-
-const eventsOf = {
-  persistentvolumes: "PersistentVolume",
-  persistentvolumeclaims: "PersistentVolumeClaim",
-  storageclasses: "StorageClass",
-  nodes: "Node",
-  csinodes: "CSINode",
-  csidrivers: "CSIDriver",
-  csistoragecapacities: "CSIStorageCapacity",
-} as const satisfies Record<string, ClusterEvent>;
-const watched = Object.keys(eventsOf) as (keyof typeof eventsOf)[];
 
 export class Scheduler {
   readonly #agent: Agent;
@@ -61,8 +50,8 @@ export class Scheduler {
     const sorted = [...extenders].sort((a, b) => Number(a.ignorable ?? false) - Number(b.ignorable ?? false));
     this.#extenders = sorted.map((entry) => new Extender(entry, runtime, signal));
     this.#outcomes = new Outcomes(agent);
-    for (const plural of watched) agent.informer(plural).listen(() => this.#queue.wake(eventsOf[plural]));
-    agent.informer("pods").listen(({ type, object }) => this.#onPod(object, type === "deleted"));
+    for (const plural of watched) this.#wakeOn(plural);
+    agent.informer("pods").listen(({ type, object }) => this.#onPod(object, type));
     agent.informer("namespaces");
     signal.addEventListener("abort", () => this.#queue.stop(), { once: true });
     void this.#run();
@@ -78,14 +67,21 @@ export class Scheduler {
     return this.#queue.waiting;
   }
 
-  #onPod(pod: Pod, isDeleted: boolean): void {
+  #wakeOn<P extends Watched>(plural: P): void {
+    this.#agent.informer(plural).listen((change) => {
+      const event = eventOf(plural, change);
+      if (event) this.#queue.wake(event);
+    });
+  }
+
+  #onPod(pod: Pod, action: ClusterEvent["action"]): void {
     const { uid } = pod.metadata;
     const names = this.#options.schedulerNames ?? schedulerNames;
-    if (isDeleted || pod.spec.nodeName) {
+    if (action === "deleted" || pod.spec.nodeName) {
       this.#queue.remove(pod);
       this.#nominated.delete(uid);
       this.#assumed.delete(uid);
-      if (pod.spec.nodeName) this.#queue.wake("Pod");
+      if (pod.spec.nodeName) this.#queue.wake(assignedPodEvent(pod, action));
       return;
     }
     const node = pod.status?.nominatedNodeName;
@@ -146,28 +142,36 @@ export class Scheduler {
     decision: Decision & { kind: "refused" },
     attempts: number,
   ): Promise<void> {
-    const { message: postFilter, chosen } = await preempt(context, pod, decision.refusals);
+    const { message: postFilter, chosen, isHopeless } = await preempt(context, pod, decision.refusals);
     if (this.#agent.signal.aborted) return;
     const message = messageOf(context, decision, postFilter);
     if (chosen) {
       this.#nominated.set(pod.metadata.uid, { pod, node: chosen.node });
-      this.#outcomes.evict(chosen.victims, pod, chosen.node);
-    } else this.#nominated.delete(pod.metadata.uid);
+      await this.#outcomes.evict(chosen.victims, pod, chosen.node);
+      if (this.#agent.signal.aborted) return;
+    } else if (isHopeless) this.#nominated.delete(pod.metadata.uid);
     // Room that is made is announced by the end of the victims' pods.
     const rejectors: ReadonlySet<Rejector> = chosen
       ? new Set([...decision.rejectors, "NodeResourcesFit"])
       : decision.rejectors;
     if (this.#isStillPending(pod)) {
-      this.#queue.putRefused(pod, rejectors);
-      this.#outcomes.reportFailure(pod, { reason: "Unschedulable", message, nominated: chosen?.node });
+      // Nobody refused where there is no node at all: kube-scheduler comes back as after an error.
+      if (rejectors.size === 0) this.#queue.putFailed(pod);
+      else this.#queue.putRefused(pod, rejectors);
+      this.#outcomes.reportFailure(pod, {
+        reason: "Unschedulable",
+        message,
+        nominated: isHopeless ? "" : chosen?.node,
+      });
     } else this.#queue.finish(pod);
     this.#report({ pod: keyOf(pod.metadata), outcome: "refused", message, attempts });
   }
 
   #fail(pod: Pod, message: string, attempts: number): void {
+    this.#nominated.delete(pod.metadata.uid);
     if (this.#isStillPending(pod)) {
       this.#queue.putFailed(pod);
-      this.#outcomes.reportFailure(pod, { reason: "SchedulerError", message, nominated: undefined });
+      this.#outcomes.reportFailure(pod, { reason: "SchedulerError", message, nominated: "" });
     } else this.#queue.finish(pod);
     this.#report({ pod: keyOf(pod.metadata), outcome: "error", message, attempts });
   }
@@ -193,7 +197,7 @@ export class Scheduler {
     this.#assumed.delete(pod.metadata.uid);
     this.#fail(pod, error, attempts);
     // What the pod was assumed to take is free again, which nothing in the API shows.
-    this.#queue.wake("Pod");
+    this.#queue.wake(assignedPodEvent(pod, "deleted"));
   }
 
   /** The first interested extender that binds has the last word, unless it fails and is ignorable. */
