@@ -2,14 +2,16 @@
  * A cluster state fed from raw API objects, and the language of `.case` files over it: one command a line.
  *
  *     node NAME [label=value]…
- *     class NAME [provisioner=P] [mode=M] [topology=key:v1|v2[,key:v]]…
- *     pv NAME SIZE [on=NODE|at=key:v1|v2] [class=C] [modes=RWO,ROX] [block] [phase=P] [for=CLAIM] [uid=CLAIM-UID] [label=k:v] [vac=NAME] [deleting]
- *     pvc NAME SIZE [class=C] [modes=…] [block] [selector=k:v] [volume=PV] [half] [selected=NODE] [vac=NAME]
+ *     class NAME [provisioner=P] [mode=M|none] [topology=key:v1|v2[,key:v]]…
+ *     pv NAME SIZE [on=NODE|at=key:v1|v2|affinity=TERMS] [class=C] [beta=C] [modes=RWO,ROX] [block] [phase=P] [for=CLAIM] [uid=CLAIM-UID] [label=k:v] [vac=NAME] [made=P] [deleting]
+ *     pvc NAME SIZE|- [class=C] [beta=C] [modes=…] [block] [selector=k:v|select=TERM] [volume=PV] [half] [selected=NODE] [vac=NAME] [phase=P] [owner=POD-UID] [deleting]
  *     driver NAME [capacity]         csinode NODE DRIVER…
- *     capacity NAME CLASS NODE|* [SIZE] [at=key:v] [max=SIZE] [created=T]
+ *     capacity NAME CLASS NODE|*|- [SIZE] [at=key:v|select=TERM] [max=SIZE] [created=T]
  *     delete KIND KEY                wait SECONDS
  *     filter POD CLAIM…              prioritize POD CLAIM…
  *     hold POD NODE… : CLAIM…        assume POD NODE : CLAIM…        forget POD
+ *
+ * TERMS are separated by ";". A TERM is `key:Operator[:v1|v2]`, several with "," between them; "@metadata.name" is the field.
  */
 import { translate } from "../../src/apis/kubernetes.ts";
 import { filterNodes, planNode } from "../../src/scheduling/filter.ts";
@@ -166,6 +168,7 @@ export class World {
       .map((mode) => shortModes[mode] ?? mode);
     const shared = {
       ...(one("class") !== undefined && { class: one("class") ?? "" }),
+      ...(one("beta") !== undefined && { betaClass: one("beta") ?? "" }),
       ...(modes && { modes }),
       ...(names.includes("block") && { volumeMode: "Block" }),
       ...(one("phase") !== undefined && { phase: one("phase") ?? "" }),
@@ -179,7 +182,7 @@ export class World {
       case "class":
         return makeClass(name, {
           ...(one("provisioner") !== undefined && { provisioner: one("provisioner") ?? "" }),
-          ...(one("mode") !== undefined && { mode: one("mode") ?? "" }),
+          ...(one("mode") !== undefined && { mode: one("mode") === "none" ? null : (one("mode") ?? "") }),
           ...(facts.has("topology") && { topologies: (facts.get("topology") ?? []).map(topologyTerm) }),
         });
       case "pv":
@@ -189,14 +192,18 @@ export class World {
           labels,
           ...(one("on") !== undefined && { on: one("on") ?? "" }),
           ...(one("at") !== undefined && { terms: [affinityTerm(one("at") ?? "")] }),
+          ...(one("affinity") !== undefined && { terms: (one("affinity") ?? "").split(";").map(selectorTerm) }),
+          ...(one("made") !== undefined && { annotations: { "pv.kubernetes.io/provisioned-by": one("made") ?? "" } }),
           ...(one("for") !== undefined && { claim: one("for") ?? "" }),
           ...(one("uid") !== undefined && { claimUid: one("uid") ?? "" }),
         });
       case "pvc":
         return makePVC(name, {
           ...shared,
-          request: size ?? "5Gi",
+          request: size === "-" ? null : (size ?? "5Gi"),
           ...(facts.has("selector") && { selector: { matchLabels: labels } }),
+          ...(one("select") !== undefined && { selector: selectorTerm(one("select") ?? "") }),
+          ...(one("owner") !== undefined && { owner: one("owner") ?? "" }),
           ...(one("volume") !== undefined && { volume: one("volume") ?? "" }),
           ...(one("selected") !== undefined && { selectedNode: one("selected") ?? "" }),
           halfBound: names.includes("half"),
@@ -205,16 +212,18 @@ export class World {
         return makeDriver(name, names.includes("capacity"));
       case "csinode":
         return makeCsiNode(name, ...names.slice(1));
-      case "capacity":
-        return makeCapacity(name, {
+      case "capacity": {
+        const made = makeCapacity(name, {
           class: names[1] ?? "",
-          on: names[2] ?? "",
+          on: names[2] === "-" ? null : (names[2] ?? ""),
           ...(names[3] !== undefined && { capacity: names[3] }),
           ...(one("at") !== undefined && { topology: Object.fromEntries([pair(one("at") ?? "")]) }),
           ...(one("max") !== undefined && { max: one("max") ?? "" }),
           ...(one("created") !== undefined && { created: one("created") ?? "" }),
           version: String(this.#bytes),
         });
+        return one("select") === undefined ? made : { ...made, nodeTopology: selectorTerm(one("select") ?? "") };
+      }
       default:
         throw new Error(`no command ${command}`);
     }
@@ -290,6 +299,27 @@ function pair(text: string): [string, string] {
 function affinityTerm(text: string) {
   const [key, values] = pair(text);
   return { matchExpressions: [{ key, operator: "In", values: values.split("|") }] };
+}
+
+interface Expression {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+function selectorTerm(text: string): { matchExpressions?: Expression[]; matchFields?: Expression[] } {
+  const expressions = text === "" ? [] : text.split(",").map(expression);
+  const fields = expressions.filter(({ key }) => key.startsWith("@"));
+  const labels = expressions.filter(({ key }) => !key.startsWith("@"));
+  return {
+    ...(labels.length > 0 && { matchExpressions: labels }),
+    ...(fields.length > 0 && { matchFields: fields.map(({ key, ...rest }) => ({ key: key.slice(1), ...rest })) }),
+  };
+}
+
+function expression(text: string): Expression {
+  const [key = "", operator = "", values] = text.split(":");
+  return { key, operator, ...(values !== undefined && { values: values.split("|") }) };
 }
 
 function topologyTerm(text: string): { matchLabelExpressions: { key: string; values: string[] }[] } {

@@ -1,0 +1,335 @@
+/**
+ * The cluster and the promises as the oracle sees them: plain lists, walked on every look. It reads the lines of a script and
+ * shares nothing with `src/`.
+ */
+import { labelsMatch } from "./naive-selectors.ts";
+import type {
+  CapacityLine,
+  ClaimLine,
+  ClassLine,
+  CsiNodeLine,
+  DeleteLine,
+  DriverLine,
+  NodeLine,
+  ObjectLine,
+  VolumeLine,
+} from "./script.ts";
+
+/** Where the core put what could be put into several pools. Nothing says which; the oracle checks that it was one of them. */
+export interface PoolChoices {
+  /** Names of the capacity objects of the pool that the demand of the claim is in. */
+  poolOfDemand(claim: string): readonly string[];
+  /** Per claim of the plan those of its pool. */
+  poolsOfPlan(pod: string, claims: readonly string[], node: string): ReadonlyMap<string, readonly string[]>;
+}
+
+export class UnknownPool extends Error {}
+
+/** What a claim gets: a volume, or a new one, from a pool where the driver publishes any. */
+export type Target = { readonly volume: string } | { readonly pool: string | undefined };
+
+interface Demand {
+  readonly claim: string;
+  readonly class: string;
+  readonly node: string;
+  readonly bytes: bigint;
+  pool: string | undefined;
+  settlingSince: number | undefined;
+}
+
+interface Assumption {
+  readonly claim: string;
+  readonly node: string;
+  readonly target: Target;
+  readonly pods: Set<string>;
+}
+
+interface Held {
+  readonly claim: string;
+  readonly target: Target;
+  readonly bytes: bigint;
+}
+
+interface Hold {
+  readonly pod: string;
+  readonly since: number;
+  items: Held[];
+}
+
+const pollMs = 60_000;
+const holdMs = 60_000;
+
+export const classOf = (line: VolumeLine | ClaimLine): string => line.beta ?? line.class;
+export const sizeOf = (claim: ClaimLine): bigint => claim.bytes ?? 0n;
+export const isBound = (claim: ClaimLine): boolean => claim.volume !== undefined && !claim.half;
+const uidOf = (claim: string): string => `u${claim}`;
+
+export class NaiveCluster {
+  readonly nodes = new Map<string, NodeLine>();
+  readonly classes = new Map<string, ClassLine>();
+  readonly volumes = new Map<string, VolumeLine>();
+  readonly claims = new Map<string, ClaimLine>();
+  readonly drivers = new Map<string, DriverLine>();
+  readonly csiNodes = new Map<string, CsiNodeLine>();
+  readonly capacities = new Map<string, CapacityLine>();
+  now = 0;
+  readonly #choices: PoolChoices;
+  #assumptions: Assumption[] = [];
+  #holds: Hold[] = [];
+  #demands: Demand[] = [];
+  /** How far each pool's published value dropped while demands were in flight, less what drops have settled. */
+  readonly #dropped = new Map<string, bigint>();
+
+  constructor(choices: PoolChoices) {
+    this.#choices = choices;
+  }
+
+  set(line: ObjectLine): void {
+    switch (line.verb) {
+      case "node":
+        this.nodes.set(line.name, line);
+        this.#place();
+        break;
+      case "class":
+        this.classes.set(line.name, line);
+        break;
+      case "driver":
+        this.drivers.set(line.name, line);
+        break;
+      case "csinode":
+        this.csiNodes.set(line.name, line);
+        break;
+      case "pv":
+        this.volumes.set(line.name, line);
+        this.#volumeSeen(line);
+        break;
+      case "pvc":
+        this.claims.set(line.name, line);
+        this.#claimSeen(line);
+        break;
+      case "capacity":
+        this.#place();
+        this.#publish(line);
+    }
+  }
+
+  delete({ kind, name }: DeleteLine): void {
+    if (kind === "volume" && this.volumes.has(name)) {
+      this.#assumptions = this.#assumptions.filter(({ target }) => !("volume" in target && target.volume === name));
+      for (const hold of this.#holds) {
+        hold.items = hold.items.filter(({ target }) => !("volume" in target && target.volume === name));
+      }
+    }
+    if (kind === "claim" && this.claims.has(name)) this.#settle(name);
+    const all = { node: this.nodes, class: this.classes, volume: this.volumes, claim: this.claims };
+    const rest = { driver: this.drivers, csiNode: this.csiNodes, capacity: this.capacities };
+    ({ ...all, ...rest })[kind].delete(name);
+  }
+
+  /** What time has ended is gone, and demands that can be are in a pool: the state that a decision is made on. */
+  settleAll(): void {
+    this.#holds = this.#holds.filter(({ since }) => this.now - since < holdMs);
+    this.#place();
+    for (const demand of [...this.#demands].filter(({ settlingSince }) => settlingSince !== undefined)) {
+      const { pool, bytes, settlingSince = this.now } = demand;
+      const dropped = pool === undefined ? undefined : (this.#dropped.get(pool) ?? 0n);
+      const isCovered = dropped !== undefined && dropped >= bytes;
+      if (!isCovered && this.now - settlingSince < 2 * pollMs) continue;
+      if (isCovered && pool !== undefined) this.#dropped.set(pool, dropped - bytes);
+      this.#end(demand.claim);
+    }
+  }
+
+  assumptionOf(claim: string): Assumption | undefined {
+    return this.#assumptions.find((one) => one.claim === claim);
+  }
+
+  isAssumed(volume: string): boolean {
+    return this.#assumptions.some(({ target }) => "volume" in target && target.volume === volume);
+  }
+
+  /** Whether a Pod, other than this one and those that share these claims, holds the volume. */
+  isHeld(volume: string, pod: string, claims: readonly string[]): boolean {
+    return this.#heldBesides(pod, claims).some(({ target }) => "volume" in target && target.volume === volume);
+  }
+
+  heldOf(pool: string, pod: string, claims: readonly string[]): bigint {
+    const held = new Map<string, bigint>();
+    for (const { claim, target, bytes } of this.#heldBesides(pod, claims)) {
+      if ("pool" in target && target.pool === pool) held.set(claim, bytes);
+    }
+    return [...held.values()].reduce((sum, bytes) => sum + bytes, 0n);
+  }
+
+  promisedOf(pool: string, besides: readonly string[]): bigint {
+    const counted = this.#demands.filter((demand) => demand.pool === pool && !besides.includes(demand.claim));
+    return counted.reduce((sum, { bytes }) => sum + bytes, 0n);
+  }
+
+  demandPool(claim: string): string | undefined {
+    return this.#demands.find((demand) => demand.claim === claim)?.pool;
+  }
+
+  /** What is promised to a claim already needs no hold. */
+  hold(pod: string, items: readonly Held[]): void {
+    this.#release(pod);
+    const isPromised = ({ claim, target }: Held): boolean => "pool" in target && this.demandPool(claim) === target.pool;
+    const unpromised = items.filter((item) => !isPromised(item));
+    if (unpromised.length > 0) this.#holds.push({ pod, since: this.now, items: unpromised });
+  }
+
+  assume(pod: string, node: string, items: readonly Held[]): void {
+    this.#release(pod);
+    for (const { claim, target, bytes } of items) {
+      const known = this.assumptionOf(claim);
+      if (known) {
+        known.pods.add(pod);
+        continue;
+      }
+      this.#assumptions.push({ claim, node, target, pods: new Set([pod]) });
+      this.#unhold(claim);
+      const line = this.claims.get(claim);
+      const isCounted = this.#demands.some((demand) => demand.claim === claim && demand.node === node);
+      if ("pool" in target && line && !isCounted) this.#demand(line, node, bytes, target.pool);
+    }
+  }
+
+  forget(pod: string): void {
+    this.#release(pod);
+    for (const assumption of [...this.#assumptions]) {
+      if (!assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
+      this.#assumptions = this.#assumptions.filter((other) => other !== assumption);
+      if ("pool" in assumption.target) this.#end(assumption.claim);
+    }
+  }
+
+  /** The pools of a class that a node can draw on, by class and nodeTopology. */
+  poolsOn(node: NodeLine, className: string): string[] {
+    const reached = [...this.capacities.values()].filter(
+      (one) => one.class === className && one.topology !== undefined && labelsMatch(one.topology, node.labels),
+    );
+    return [...new Set(reached.map(poolOf))];
+  }
+
+  /** Whether one of the capacity objects is the pool's. */
+  isOf(capacities: readonly string[], pool: string): boolean {
+    return capacities.some((name) => {
+      const line = this.capacities.get(name);
+      return line !== undefined && poolOf(line) === pool;
+    });
+  }
+
+  /** The newest object speaks for the pool; of two of one age, the first by name. */
+  newestOf(pool: string): CapacityLine | undefined {
+    const all = [...this.capacities.values()].filter((one) => one.topology !== undefined && poolOf(one) === pool);
+    return all.sort((a, b) => compare(b.created, a.created) || compare(a.name, b.name))[0];
+  }
+
+  /** What the pool has altogether: a maximum above the capacity is believed. Undefined where nothing is published. */
+  totalOf(pool: string): bigint | undefined {
+    const { capacity, max } = this.newestOf(pool) ?? {};
+    if (capacity === undefined || max === undefined) return capacity ?? max;
+    return [capacity, max].sort(compare)[1];
+  }
+
+  #heldBesides(pod: string, claims: readonly string[]): Held[] {
+    return this.#holds
+      .filter((hold) => hold.pod !== pod)
+      .flatMap(({ items }) => items.filter(({ claim }) => !claims.includes(claim)));
+  }
+
+  /** What is assumed for a claim ends what any Pod holds for it. */
+  #unhold(claim: string): void {
+    for (const hold of this.#holds) hold.items = hold.items.filter((item) => item.claim !== claim);
+  }
+
+  #release(pod: string): void {
+    this.#holds = this.#holds.filter((hold) => hold.pod !== pod);
+  }
+
+  #volumeSeen({ name, claimUid }: VolumeLine): void {
+    if (claimUid === undefined) return;
+    this.#assumptions = this.#assumptions.filter(
+      ({ claim, target }) => !("volume" in target && target.volume === name && uidOf(claim) === claimUid),
+    );
+    this.#settle(claimUid.slice(1));
+  }
+
+  #claimSeen(claim: ClaimLine): void {
+    const assumption = this.assumptionOf(claim.name);
+    const isWritten = assumption && (isBound(claim) || claim.selected === assumption.node);
+    if (isWritten && "pool" in assumption.target) {
+      this.#assumptions = this.#assumptions.filter((other) => other !== assumption);
+    }
+    const demand = this.#demands.find((one) => one.claim === claim.name);
+    if (isBound(claim)) {
+      if (this.volumes.has(claim.volume ?? "")) this.#settle(claim.name);
+    } else if (claim.selected === undefined) {
+      if (!this.assumptionOf(claim.name)) this.#end(claim.name);
+    } else if (demand?.node !== claim.selected) {
+      this.#demand(claim, claim.selected, sizeOf(claim), undefined);
+      const isMade = [...this.volumes.values()].some(({ claimUid }) => claimUid === uidOf(claim.name));
+      if (isMade) this.#settle(claim.name);
+    }
+  }
+
+  #demand(claim: ClaimLine, node: string, bytes: bigint, pool: string | undefined): void {
+    this.#end(claim.name);
+    this.#demands.push({ claim: claim.name, class: classOf(claim), node, bytes, pool, settlingSince: undefined });
+  }
+
+  #settle(claim: string): void {
+    const demand = this.#demands.find((one) => one.claim === claim);
+    if (!demand || demand.settlingSince !== undefined) return;
+    demand.settlingSince = this.now;
+    // A drop settles in the order in which the volumes came.
+    this.#demands = [...this.#demands.filter((other) => other !== demand), demand];
+  }
+
+  #end(claim: string): void {
+    this.#demands = this.#demands.filter((demand) => demand.claim !== claim);
+    for (const pool of this.#dropped.keys()) {
+      if (this.#demands.every((demand) => demand.pool !== pool)) this.#dropped.delete(pool);
+    }
+  }
+
+  #place(): void {
+    for (const demand of this.#demands) {
+      const node = this.nodes.get(demand.node);
+      if (demand.pool !== undefined || !node) continue;
+      const pools = this.poolsOn(node, demand.class);
+      if (pools.length < 2) {
+        demand.pool = pools[0];
+        continue;
+      }
+      const chosen = this.#choices.poolOfDemand(demand.claim);
+      const pool = pools.find((one) => this.isOf(chosen, one));
+      if (pool === undefined) {
+        // Its pool may have lost its last object with the line that made the core place it.
+        if (chosen.length === 0) throw new UnknownPool(demand.claim);
+        throw new Error(`demand of ${demand.claim} is in no pool of ${node.name}`);
+      }
+      demand.pool = pool;
+    }
+  }
+
+  /** A value that falls from one word to the next of the object that speaks for a pool, while demands are in flight. */
+  #publish(line: CapacityLine): void {
+    const pool = poolOf(line);
+    const before = this.newestOf(pool)?.name === line.name ? (this.totalOf(pool) ?? 0n) : undefined;
+    this.capacities.set(line.name, line);
+    const isPromised = this.#demands.some((demand) => demand.pool === pool);
+    if (before === undefined || this.newestOf(pool)?.name !== line.name || !isPromised) return;
+    const drop = before - (this.totalOf(pool) ?? 0n);
+    if (drop > 0n) this.#dropped.set(pool, (this.#dropped.get(pool) ?? 0n) + drop);
+  }
+}
+
+function poolOf({ class: className, topology = [] }: CapacityLine): string {
+  const parts = topology.map(({ key, operator, values }) => `${key} ${operator} ${[...values].sort().join("|")}`);
+  return [className, ...parts].join(", ");
+}
+
+export function compare(a: string | bigint, b: string | bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
