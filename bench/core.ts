@@ -1,48 +1,77 @@
-/** `npm run bench -- core`: filter in process, at growing sizes. The ratios are what counts: machines are shared and noisy. */
+/** `npm run bench -- core`: filter in process, at growing sizes and in every way that a node can be decided. */
 import { filterNodes } from "../src/scheduling/filter.ts";
-import { type Shape, syntheticCluster } from "./synthetic.ts";
+import { className } from "../src/scheduling/names.ts";
+import type { Claim, Volume } from "../src/scheduling/objects.ts";
+import { labelSelector, requirement } from "../src/scheduling/selectors.ts";
+import { type Bench, measure, ratio, type Subject } from "./measure.ts";
+import { gib, type Shape, syntheticCluster } from "./synthetic.ts";
 
-export interface Row {
-  readonly name: string;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
+/** Each asks for the same size with access modes of its own, so that all want the same volume and none will do for all. */
+const unlike = (place: number): Partial<Claim> => ({ request: gib(1), accessModes: [1, 4, 5][place % 3] ?? 1 });
+const inThreeClasses = (place: number): Partial<Claim & Volume> => ({ class: className(`local-${place % 3}`) });
+const fast = requirement("tier", "In", ["fast"]);
 
-export interface CoreBench {
-  readonly rows: readonly Row[];
-  /** Ten times the volumes on the same nodes. */
-  readonly volumesRatio: number;
-  /** Ten times the nodes. */
-  readonly nodesRatio: number;
-}
+/** Where most disks may be promised, their number per node leaves some. */
+const shapesOf = (
+  nodes: number,
+): readonly (Omit<Shape, "nodes"> & { name: string; nodes?: number; fitting?: number })[] => [
+  { name: "3 claims on a tenth of the nodes", nodes: nodes / 10, volumesPerNode: 10, claims: 3 },
+  { name: "3 claims", volumesPerNode: 10, claims: 3 },
+  { name: "3 claims, ten times the volumes", volumesPerNode: 100, claims: 3 },
+  {
+    name: "3 claims, 1,000 assumed, 1,000 Pods hold",
+    volumesPerNode: 10,
+    claims: 3,
+    promises: { assumptions: 1_000, holders: 1_000 },
+  },
+  { name: "1 claim", volumesPerNode: 10, claims: 1 },
+  { name: "8 claims", volumesPerNode: 10, claims: 8 },
+  { name: "3 claims of one size", volumesPerNode: 10, claims: 3, claim: () => ({ request: gib(1) }) },
+  { name: "3 unlike claims compete", volumesPerNode: 10, claims: 3, claim: unlike, volume: () => ({ accessModes: 7 }) },
+  { name: "3 claims in 3 classes", volumesPerNode: 10, claims: 3, claim: inThreeClasses, volume: inThreeClasses },
+  {
+    name: "3 claims with selectors",
+    volumesPerNode: 10,
+    claims: 3,
+    claim: () => ({ selector: labelSelector(fast ? [fast] : []) }),
+  },
+  {
+    name: "3 claims, a tenth of the nodes fits",
+    volumesPerNode: 10,
+    claims: 3,
+    tenthGib: 100,
+    claim: () => ({ request: gib(50) }),
+    fitting: 0.1,
+  },
+  { name: "3 claims, no node fits", volumesPerNode: 10, claims: 3, claim: () => ({ request: gib(50) }), fitting: 0 },
+  {
+    name: "3 claims provisioned",
+    volumesPerNode: 0,
+    claims: 3,
+    claim: () => ({ class: className("csi") }),
+    poolsGib: [100],
+  },
+];
 
-/** Rounds of each shape take turns, so that a slow moment hits all of them. */
-export function benchCore({ nodes, rounds }: { readonly nodes: number; readonly rounds: number }): CoreBench {
-  const shapes: readonly Shape[] = [
-    { nodes: nodes / 10, volumesPerNode: 10, claims: 3 },
-    { nodes, volumesPerNode: 10, claims: 1 },
-    { nodes, volumesPerNode: 10, claims: 3 },
-    { nodes, volumesPerNode: 100, claims: 3 },
-    { nodes, volumesPerNode: 10, claims: 8 },
-    { nodes, volumesPerNode: 10, claims: 3, equal: true },
+export function benchCore({ nodes, rounds }: { readonly nodes: number; readonly rounds: number }): Bench {
+  const subjects = shapesOf(nodes).map(({ name, fitting = 1, ...shape }): Subject => {
+    const { state, pod, names } = syntheticCluster({ nodes, ...shape });
+    return {
+      name,
+      call: () => {
+        const verdict = filterNodes(state, pod, names);
+        const feasible = verdict.kind === "judged" ? verdict.nodes.feasibleCount : -1;
+        if (feasible !== names.length * fitting) throw new Error(`${name}: ${feasible} nodes fit`);
+      },
+    };
+  });
+  const rows = measure(subjects, rounds);
+  const [tenth, plain, tenfold, promised] = rows;
+  const budgets = [
+    { name: `${nodes} nodes × 10 volumes × 3 claims, p50`, is: plain?.p50Ms ?? 0, max: 1.5, unit: "ms" as const },
+    { name: "ten times the volumes", is: ratio(plain, tenfold), max: 1.3, unit: "×" as const },
+    { name: "ten times the nodes", is: ratio(tenth, plain), max: 12, unit: "×" as const },
+    { name: "promises outstanding", is: ratio(plain, promised), max: 1.1, unit: "×" as const },
   ];
-  const runs = shapes.map((shape) => ({ shape, cluster: syntheticCluster(shape), times: [] as number[] }));
-  for (let round = 0; round < rounds; round++) {
-    for (const { shape, cluster, times } of runs) {
-      const begun = performance.now();
-      const verdict = filterNodes(cluster.state, cluster.pod, cluster.names);
-      times.push(performance.now() - begun);
-      if (verdict.kind !== "judged" || verdict.nodes.feasibleCount !== shape.nodes) throw new Error("every node fits");
-    }
-  }
-  const rows = runs.map(({ shape, times }) => rowOf(shape, times));
-  const ratio = (a: number, b: number): number => (rows[a]?.p50Ms ?? 0) / (rows[b]?.p50Ms ?? 1);
-  return { rows, volumesRatio: ratio(3, 2), nodesRatio: ratio(2, 0) };
-}
-
-function rowOf({ nodes, volumesPerNode, claims, equal }: Shape, times: number[]): Row {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
-  const name = `${nodes} nodes × ${volumesPerNode} volumes × ${claims} ${equal ? "equal " : ""}claims`;
-  return { name, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { title: `filter, ${nodes} nodes of 10 volumes unless told otherwise`, rows, budgets };
 }

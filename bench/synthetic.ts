@@ -1,6 +1,7 @@
-/** A cluster of one's own size, made of slim records: what the core sees after translation. */
+/** Clusters of one's own size, made of slim records: what the core sees after translation. */
 import {
   type ClassName,
+  capacityKey,
   claimKey,
   claimUid,
   className,
@@ -10,19 +11,38 @@ import {
   volumeName,
 } from "../src/scheduling/names.ts";
 import type { Claim, Node, Pod, StorageClass, Volume } from "../src/scheduling/objects.ts";
+import type { Plan } from "../src/scheduling/plan.ts";
 import type { Bytes } from "../src/scheduling/quantity.ts";
-import { nodeSelector, requirement } from "../src/scheduling/selectors.ts";
+import { labelSelector, nodeSelector, requirement } from "../src/scheduling/selectors.ts";
 import { ClusterState } from "../src/scheduling/state.ts";
 
-const gibibyte = 1n << 30n;
 const hostname = "kubernetes.io/hostname";
+const driver = "csi.example";
 
 export interface Shape {
   readonly nodes: number;
   readonly volumesPerNode: number;
   readonly claims: number;
-  /** All claims ask for the same size, and so for the same volume. */
-  readonly equal?: boolean;
+  /** Claims ask for 1, 2, 3 … Gi of the class `local` unless told otherwise. */
+  readonly claim?: (place: number) => Partial<Claim>;
+  /** Volumes have 1, 2, 3 … Gi, in the class `local` unless told otherwise. */
+  readonly volume?: (disk: number, node: number) => Partial<Volume>;
+  /** Adds this many Gi to each volume of one node in ten. */
+  readonly tenthGib?: number;
+  /** Volumes assumed, and Pods that hold. */
+  readonly promises?: { readonly assumptions: number; readonly holders: number };
+  /** Gi that the class `csi` is provisioned from on each node, one pool each. */
+  readonly poolsGib?: readonly number[];
+}
+
+export interface SyntheticCluster {
+  readonly state: ClusterState;
+  readonly pod: Pod;
+  readonly names: Node["name"][];
+}
+
+export function gib(count: number): Bytes {
+  return (BigInt(count) << 30n) as Bytes;
 }
 
 const versioned = (uid: string): { uid: string; resourceVersion: string; deleting: boolean } => ({
@@ -31,26 +51,79 @@ const versioned = (uid: string): { uid: string; resourceVersion: string; deletin
   deleting: false,
 });
 
-/** Local disks of growing size on every node, all free; one Pod whose claims ask for 1, 2, 3 … Gi of the one class. */
-export function syntheticCluster({ nodes, volumesPerNode, claims, equal = false }: Shape): {
-  state: ClusterState;
-  pod: Pod;
-  names: Node["name"][];
-} {
+/** Local disks on every node, all free, and one Pod. */
+export function syntheticCluster(shape: Shape): SyntheticCluster {
   const state = new ClusterState({ clock: () => 0 });
-  const local = className("local");
-  state.set("class", local, classOf(local));
-  const names = Array.from({ length: nodes }, (_, index) => nodeName(`node-${String(index).padStart(5, "0")}`));
-  for (const name of names) {
+  for (const name of ["local", "local-0", "local-1", "local-2"]) {
+    setClass(state, className(name), "kubernetes.io/no-provisioner");
+  }
+  const names = Array.from({ length: shape.nodes }, (_, index) => nodeName(`node-${String(index).padStart(5, "0")}`));
+  for (const [index, name] of names.entries()) {
     state.set("node", name, nodeOf(name));
-    for (let disk = 0; disk < volumesPerNode; disk++) {
-      const volume = volumeOf(name, disk, local);
+    const more = index % 10 === 0 ? (shape.tenthGib ?? 0) : 0;
+    for (let disk = 0; disk < shape.volumesPerNode; disk++) {
+      const volume = { ...volumeOf(name, disk, 1 + disk + more), ...shape.volume?.(disk, index) };
       state.set("volume", volume.name, volume);
     }
   }
-  const mounted = Array.from({ length: claims }, (_, index) => claimOf(index, equal ? 1 : 1 + index, local));
+  if (shape.poolsGib) setPools(state, names, shape.poolsGib);
+  const mounted = Array.from({ length: shape.claims }, (_, index) => ({
+    ...claimOf(`claim-${index}`, 1 + index),
+    ...shape.claim?.(index),
+  }));
   for (const claim of mounted) state.set("claim", claim.key, claim);
-  const pod: Pod = {
+  if (shape.promises) promise(state, names, shape.promises);
+  return { state, pod: podOf(mounted), names };
+}
+
+function setClass(state: ClusterState, name: ClassName, provisioner: string): void {
+  const made: StorageClass = { ...versioned(name), name, provisioner, bindingMode: "WaitForFirstConsumer" };
+  state.set("class", name, made);
+}
+
+function setPools(state: ClusterState, names: readonly Node["name"][], poolsGib: readonly number[]): void {
+  const name = className("csi");
+  setClass(state, name, driver);
+  state.set("driver", driver, { ...versioned(driver), name: driver, storageCapacity: true });
+  for (const node of names) {
+    state.set("csiNode", node, { ...versioned(node), name: node, drivers: [driver], migratedPlugins: [] });
+    for (const [pool, size] of poolsGib.entries()) {
+      const key = capacityKey("kube-system", `${node}-${pool}`);
+      const on = [requirement(hostname, "In", [node]), requirement(`not-${pool}`, "DoesNotExist", [])];
+      const topology = labelSelector(on.filter((one) => one !== undefined));
+      const createdAt = "2026-01-01T00:00:00Z";
+      state.set("capacity", key, { ...versioned(key), key, class: name, topology, capacity: gib(size), createdAt });
+    }
+  }
+}
+
+/** The smallest disk of each node is assumed for other Pods' claims, and the next three held by another Pod on four nodes. */
+function promise(
+  state: ClusterState,
+  names: readonly Node["name"][],
+  { assumptions, holders }: NonNullable<Shape["promises"]>,
+): void {
+  const planOf = (node: Node["name"], disks: readonly number[]): Plan => ({
+    node,
+    contended: false,
+    claims: disks.flatMap((disk) => {
+      const volume = state.volumes.get(volumeName(`${node}-disk-${disk}`));
+      return volume ? [{ kind: "static", claim: claimOf(`of-${volume.name}`, 1), volume }] : [];
+    }),
+  });
+  for (const name of names.slice(0, assumptions))
+    state.reservations.assume(podUid(`assumes-${name}`), planOf(name, [0]));
+  for (let holder = 0; holder < holders; holder++) {
+    const held = names.slice(4 * holder, 4 * holder + 4);
+    state.reservations.hold(
+      podUid(`holder-${holder}`),
+      held.map((name) => planOf(name, [1, 2, 3])),
+    );
+  }
+}
+
+function podOf(mounted: readonly Claim[]): Pod {
+  return {
     ...versioned("pod"),
     uid: podUid("pod"),
     key: podKey("d", "pod"),
@@ -59,11 +132,6 @@ export function syntheticCluster({ nodes, volumesPerNode, claims, equal = false 
     finished: false,
     gated: false,
   };
-  return { state, pod, names };
-}
-
-function classOf(name: ClassName): StorageClass {
-  return { ...versioned(name), name, provisioner: "kubernetes.io/no-provisioner", bindingMode: "WaitForFirstConsumer" };
 }
 
 function nodeOf(name: Node["name"]): Node {
@@ -80,17 +148,17 @@ function nodeOf(name: Node["name"]): Node {
   };
 }
 
-function volumeOf(node: Node["name"], disk: number, local: ClassName): Volume {
+function volumeOf(node: Node["name"], disk: number, size: number): Volume {
   const name = volumeName(`${node}-disk-${disk}`);
   const on = requirement(hostname, "In", [node]);
   return {
     ...versioned(name),
     name,
-    class: local,
-    capacity: (gibibyte * BigInt(1 + disk)) as Bytes,
+    class: className("local"),
+    capacity: gib(size),
     mode: "Filesystem",
     accessModes: 1,
-    labels: new Map(),
+    labels: new Map([["tier", disk % 2 === 0 ? "slow" : "fast"]]),
     affinity: nodeSelector([{ labels: on ? [on] : [], fields: [] }]),
     phase: "Available",
     boundByController: false,
@@ -98,13 +166,13 @@ function volumeOf(node: Node["name"], disk: number, local: ClassName): Volume {
   };
 }
 
-function claimOf(index: number, gib: number, local: ClassName): Claim {
+function claimOf(name: string, size: number): Claim {
   return {
-    ...versioned(`claim-${index}`),
-    uid: claimUid(`claim-${index}`),
-    key: claimKey("d", `claim-${index}`),
-    class: local,
-    request: (gibibyte * BigInt(gib)) as Bytes,
+    ...versioned(name),
+    uid: claimUid(name),
+    key: claimKey("d", name),
+    class: className("local"),
+    request: gib(size),
     mode: "Filesystem",
     accessModes: 1,
     bindCompleted: false,

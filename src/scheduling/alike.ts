@@ -33,16 +33,29 @@ export class Dealer {
    * @param volumes  per claim a different volume that serves it, by position; dealt anew in place
    */
   deal(froms: Int32Array, volumes: Int32Array): void {
+    if (isAscending(volumes)) return;
     const left = this.#left;
-    left.set(volumes);
-    left.sort();
-    let count = volumes.length;
+    let count = 0;
+    for (const volume of volumes) {
+      let nth = count++;
+      for (; nth > 0 && (left[nth - 1] ?? 0) > volume; nth--) left[nth] = left[nth - 1] ?? 0;
+      left[nth] = volume;
+    }
     for (let claim = 0; claim < volumes.length; claim++) {
       const from = froms[claim] ?? 0;
       let nth = 0;
       while (nth < count - 1 && (left[nth] ?? 0) < from) nth++;
       volumes[claim] = left[nth] ?? 0;
-      left.copyWithin(nth, nth + 1, count--);
+      count--;
+      for (; nth < count; nth++) left[nth] = left[nth + 1] ?? 0;
     }
   }
+}
+
+/** Then nobody can have a smaller one without serving a claim before it worse. */
+function isAscending(volumes: Int32Array): boolean {
+  for (let claim = 1; claim < volumes.length; claim++) {
+    if ((volumes[claim] ?? 0) < (volumes[claim - 1] ?? 0)) return false;
+  }
+  return true;
 }

@@ -10,6 +10,7 @@ import type { NodeEntry } from "./topology.ts";
 import { assumedBit, heldBit, type VolumeId } from "./volume-table.ts";
 
 const none = -1;
+const eitherWay = [true, false] as const;
 
 /** Serves one decision: it must not outlive a change of state. */
 export class ClassClaims {
@@ -24,6 +25,7 @@ export class ClassClaims {
   readonly #positions: Int32Array;
   /** Claims, the largest first. */
   readonly #bySize: readonly number[];
+  readonly #order: number[];
   readonly #areAlike: boolean;
   readonly #froms: Int32Array;
   readonly #dealer: Dealer;
@@ -36,6 +38,7 @@ export class ClassClaims {
     this.indices = indices;
     this.#wants = opens.map(({ want }) => want);
     this.#bySize = [...opens.keys()].sort((a, b) => compareLargestFirst(opens[a] as Open, opens[b] as Open));
+    this.#order = [...this.#bySize];
     this.#areAlike = areAlike(this.#wants);
     this.reach = new Reach(state, this.#wants);
     this.#positions = new Int32Array(opens.length);
@@ -65,25 +68,28 @@ export class ClassClaims {
 
   /** The general case. @param blocked  by place among all open claims: what nobody can provision here comes first */
   assign(liberty: Liberty, blocked: readonly unknown[]): void {
-    const isFirst = (claim: number): boolean => blocked[this.indices[claim] ?? 0] !== undefined;
-    const order: number[] = [];
-    for (const claim of this.#bySize) if (isFirst(claim)) order.push(claim);
-    for (const claim of this.#bySize) if (!isFirst(claim)) order.push(claim);
-    this.#choices.assign(order, liberty, this.#positions);
+    let count = 0;
+    for (const isFirst of eitherWay) {
+      for (const claim of this.#bySize) {
+        if ((blocked[this.indices[claim] ?? 0] !== undefined) === isFirst) this.#order[count++] = claim;
+      }
+    }
+    this.#choices.assign(this.#order, liberty, this.#positions);
   }
 
   /**
-   * @param volumes  filled in, by place among all open claims; -1 where the claim has none
-   * @returns        bytes of the volumes beyond what their claims ask
+   * Both filled in, by place among all open claims.
+   *
+   * @param volumes  -1 where the claim has none
+   * @param sizes    of the volumes, in bytes
    */
-  collect(volumes: VolumeId[]): number {
-    let surplus = 0;
+  collect(volumes: VolumeId[], sizes: Float64Array): void {
     for (let claim = 0; claim < this.indices.length; claim++) {
+      const index = this.indices[claim] ?? 0;
       const position = this.#positions[claim] ?? none;
-      volumes[this.indices[claim] ?? 0] = position === none ? none : this.reach.volume(position);
-      if (position !== none) surplus += this.reach.capacity(position) - (this.#wants[claim]?.size ?? 0);
+      volumes[index] = position === none ? none : this.reach.volume(position);
+      sizes[index] = position === none ? 0 : this.reach.capacity(position);
     }
-    return surplus;
   }
 
   /** Whether any volume suits the claim, as the assignment made last saw it. */
@@ -98,17 +104,20 @@ export class ClassClaims {
 
   #placeSimply(avoid: boolean): boolean {
     let isDealt = true;
+    // Claims come by size, so mostly each position is below all that are taken.
+    let lowest = Number.POSITIVE_INFINITY;
     for (let placed = 0; placed < this.#bySize.length; placed++) {
       const claim = this.#bySize[placed] ?? 0;
       const want = this.#wants[claim] as Want;
       const from = this.reach.firstLargeEnough(want);
       let position = this.#first(want, from, avoid);
-      while (position !== none && this.#isTaken(position, placed)) {
+      while (position >= lowest && this.#isTaken(position, placed)) {
         if (!this.#areAlike) return false;
         isDealt = false;
         position = this.#first(want, position + 1, avoid);
       }
       if (position === none) return false;
+      if (position < lowest) lowest = position;
       this.#froms[claim] = from;
       this.#positions[claim] = position;
     }

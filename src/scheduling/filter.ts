@@ -107,21 +107,21 @@ class FlatVerdicts implements NodeVerdicts {
   constructor(state: ClusterState, pod: Pod, planner: Planner, asked: readonly NodeName[]) {
     const { names, entries } = state.topologies.numbers.ask(asked);
     this.names = names;
-    this.#first = new Uint8Array(names.length);
-    this.#contended = new Uint8Array(names.length);
-    this.#provisions = new Uint16Array(names.length);
-    this.#surplus = new Float64Array(names.length);
+    const count = names.length;
+    const columns = new ArrayBuffer(12 * count);
+    this.#surplus = new Float64Array(columns, 0, count);
+    this.#provisions = new Uint16Array(columns, 8 * count, count);
+    this.#first = new Uint8Array(columns, 10 * count, count);
+    this.#contended = new Uint8Array(columns, 11 * count, count);
     this.#state = state;
     this.#pod = pod;
     let feasible = 0;
-    for (let index = 0; index < names.length; index++) {
+    for (let index = 0; index < count; index++) {
       const entry = entries[index];
       const outcome = entry && planner.plan(entry);
       if (outcome?.refusals.length === 0) {
         feasible++;
-        this.#contended[index] = outcome.contended ? 1 : 0;
-        this.#surplus[index] = outcome.surplus;
-        this.#provisions[index] = outcome.provisions;
+        this.#fill(index, outcome, planner.asked);
       } else this.#refuse(index, outcome);
     }
     this.feasibleCount = feasible;
@@ -175,6 +175,19 @@ class FlatVerdicts implements NodeVerdicts {
     return again.kind === "judged"
       ? again.nodes
       : { fits: false, refusals: [], text: "text" in again ? again.text : "" };
+  }
+
+  /** @param asked  bytes per open claim */
+  #fill(index: number, { contended, volumes, sizes }: Outcome, asked: Float64Array): void {
+    let surplus = 0;
+    let provisions = 0;
+    for (let claim = 0; claim < asked.length; claim++) {
+      if (volumes[claim] === provisioned) provisions++;
+      else surplus += (sizes[claim] ?? 0) - (asked[claim] ?? 0);
+    }
+    this.#contended[index] = contended ? 1 : 0;
+    this.#surplus[index] = surplus;
+    this.#provisions[index] = provisions;
   }
 
   #refuse(index: number, outcome: Outcome | undefined): void {

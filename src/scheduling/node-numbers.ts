@@ -47,8 +47,9 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
   }
 
   ask(names: readonly NodeName[]): Asked<Entry> {
-    const entries: (Entry | undefined)[] = [];
-    const kept: NodeName[] = [];
+    const entries = new Array<Entry | undefined>(names.length);
+    let kept: NodeName[] | undefined;
+    let count = 0;
     let unknown: Set<NodeName> | undefined;
     let place = 0;
     this.#call++;
@@ -56,21 +57,24 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
       const name = names[index] as NodeName;
       const guess = this.#next[place] ?? 0;
       const entry = this.#names[guess] === name ? this.#entries[guess] : this.#byName.get(name);
+      let isRepeated: boolean;
       if (entry) {
-        const { id } = entry;
-        if (this.#askedIn[id] === this.#call) continue;
-        this.#askedIn[id] = this.#call;
-        this.#next[place] = id;
-        place = id + 1;
+        isRepeated = this.#askedIn[entry.id] === this.#call;
+        this.#askedIn[entry.id] = this.#call;
+        this.#next[place] = entry.id;
+        place = entry.id + 1;
       } else {
-        if (unknown?.has(name)) continue;
+        isRepeated = unknown?.has(name) ?? false;
         unknown ??= new Set();
         unknown.add(name);
       }
-      entries.push(entry);
-      kept.push(name);
+      if (isRepeated) kept ??= names.slice(0, index);
+      else {
+        entries[count++] = entry;
+        kept?.push(name);
+      }
     }
-    return { names: kept, entries };
+    return { names: kept ?? names, entries };
   }
 
   #grow(): void {

@@ -23,7 +23,8 @@ export class NodeRooms {
 
   /** @param avoid  leave alone what other Pods hold */
   begin(entry: NodeEntry, avoid: boolean): void {
-    this.#rooms.clear();
+    // Clearing makes a new table.
+    if (this.#rooms.size > 0) this.#rooms.clear();
     this.#entry = entry;
     this.#avoid = avoid;
   }

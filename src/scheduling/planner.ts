@@ -7,6 +7,7 @@
 
 import type { SortedClaims } from "./claims.ts";
 import { ClassClaims } from "./class-claims.ts";
+import type { Liberty } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
 import { NodeRooms } from "./node-rooms.ts";
@@ -32,10 +33,8 @@ export interface Outcome {
   readonly volumes: readonly VolumeId[];
   /** Per open claim: the pool it is provisioned from, where the driver publishes any. */
   readonly pools: readonly (Pool | undefined)[];
-  /** Bytes of the volumes beyond what their claims ask. May round beyond 2^53. */
-  readonly surplus: number;
-  /** Claims that would be provisioned. */
-  readonly provisions: number;
+  /** Per open claim: the bytes of its volume, rounded to a double. */
+  readonly sizes: Float64Array;
 }
 
 /** A claim that gets a volume, would be provisioned (neither field), or gets nothing. */
@@ -47,6 +46,8 @@ export interface Diagnosis {
 
 export class Planner {
   readonly open: readonly Open[];
+  /** Per open claim: the bytes it asks for, rounded to a double. */
+  readonly asked: Float64Array;
   readonly doubts: readonly Doubt[];
   readonly bound: readonly BoundClaim[];
   readonly #state: ClusterState;
@@ -56,9 +57,12 @@ export class Planner {
   /** Claims whose place is decided already; all others are in `#classes`. */
   readonly #settled: readonly number[];
   readonly #classes: readonly ClassClaims[];
+  /** Some claim is provisioned from a pool where no volume serves it. */
+  readonly #anyFromPool: boolean;
   readonly #refused = new Map<NodeReason, Outcome[]>();
   /** Of the node that is looked at, as all below. Per open claim a volume, or `provisioned`. */
   readonly #volumes: VolumeId[];
+  readonly #sizes: Float64Array;
   readonly #pools: (Pool | undefined)[];
   /** Per open claim why it cannot be provisioned; undefined where it can, or need not be. */
   readonly #blocked: (NodeReason | undefined)[];
@@ -70,10 +74,12 @@ export class Planner {
     this.bound = bound.map((claim) => boundClaim(state, claim, doubts));
     const open = delayed.map((claim) => openClaim(state, claim, doubts));
     this.open = open;
+    this.asked = Float64Array.from(open, ({ want }) => want.size);
     this.doubts = doubts;
     this.#own = new Set(open.filter((one) => !isUnderway(one)).map(({ claim }) => claim.uid));
     this.#rooms = new NodeRooms(state, this.#own);
     this.#bySize = [...open.keys()].sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
+    this.#anyFromPool = open.some((one) => one.needsCapacity && !isUnderway(one));
     this.#settled = [...open.keys()].filter((index) => isSettled(this.#at(index)));
     const byClass = Map.groupBy(
       [...open.keys()].filter((index) => !isSettled(this.#at(index))),
@@ -83,8 +89,9 @@ export class Planner {
     this.#volumes = open.map(() => provisioned);
     this.#pools = open.map(() => undefined);
     this.#blocked = open.map(() => undefined);
-    const [volumes, pools] = [this.#volumes, this.#pools];
-    this.#fits = { refusals: [], contended: false, volumes, pools, surplus: 0, provisions: 0 };
+    this.#sizes = new Float64Array(open.length);
+    const [volumes, sizes, pools] = [this.#volumes, this.#sizes, this.#pools];
+    this.#fits = { refusals: nothing, contended: false, volumes, sizes, pools };
   }
 
   plan(entry: NodeEntry): Outcome {
@@ -167,9 +174,7 @@ export class Planner {
     for (const claims of this.#classes) if (!claims.placeSimply(entry, avoid)) arePlaced = false;
     if (!arePlaced) return this.#assignAll(entry, avoid);
     this.#fits.contended = false;
-    this.#fits.surplus = 0;
-    this.#fits.provisions = 0;
-    for (const claims of this.#classes) this.#fits.surplus += claims.collect(this.#volumes);
+    for (const claims of this.#classes) claims.collect(this.#volumes, this.#sizes);
     return this.#fits;
   }
 
@@ -194,8 +199,6 @@ export class Planner {
     this.#pools.fill(undefined);
     this.#blocked.fill(undefined);
     this.#fits.contended = false;
-    this.#fits.surplus = 0;
-    this.#fits.provisions = 0;
   }
 
   /** Gives a settled claim what is its own. @returns why it cannot be here */
@@ -209,7 +212,7 @@ export class Planner {
     }
     if (typeof settled === "string") return settled;
     this.#volumes[index] = settled.volume;
-    this.#fits.surplus += (this.#state.volumes.size[settled.volume] ?? 0) - open.want.size;
+    this.#sizes[index] = this.#state.volumes.size[settled.volume] ?? 0;
     return undefined;
   }
 
@@ -218,9 +221,9 @@ export class Planner {
     for (const claims of this.#classes) {
       if (!claims.isPlaced) {
         for (const index of claims.indices) this.#blocked[index] = this.#rooms.whyNot(this.#at(index), false);
-        claims.assign({ held: !avoid, assumed: false }, this.#blocked);
+        claims.assign(avoid ? careful : bold, this.#blocked);
       }
-      this.#fits.surplus += claims.collect(this.#volumes);
+      claims.collect(this.#volumes, this.#sizes);
     }
   }
 
@@ -244,18 +247,17 @@ export class Planner {
     for (const other of this.#classes) {
       if (other.isPlaced) continue;
       other.assign({ held: !avoid, assumed: true, except: own }, this.#blocked);
-      other.collect(this.#volumes);
+      other.collect(this.#volumes, this.#sizes);
     }
     return this.open.some((_, position) => this.#isUnserved(position)) ? "notEnoughVolumes" : "volumeAssumed";
   }
 
   /** What no volume serves: all of a class's claims together. */
   #provision(): Outcome {
+    if (!this.#anyFromPool) return this.#fits;
     const byClass = new Map<string, number[]>();
     for (const [index, open] of this.open.entries()) {
-      if (this.#volumes[index] !== provisioned) continue;
-      this.#fits.provisions++;
-      if (!open.needsCapacity || isUnderway(open)) continue;
+      if (this.#volumes[index] !== provisioned || !open.needsCapacity || isUnderway(open)) continue;
       byClass.set(open.class.name, [...(byClass.get(open.class.name) ?? []), index]);
     }
     for (const indices of byClass.values()) {
@@ -280,6 +282,10 @@ export class Planner {
 }
 
 const nothing: readonly never[] = [];
+/** The first try, and the second. */
+const careful: Liberty = { held: false, assumed: false };
+const bold: Liberty = { held: true, assumed: false };
+const noSizes = new Float64Array(0);
 
 /** A provisioner has been told, or is about to be, to make the claim's volume on one node. */
 export function isUnderway({ assumption, selectedNode }: Open): boolean {
@@ -287,5 +293,5 @@ export function isUnderway({ assumption, selectedNode }: Open): boolean {
 }
 
 function refusal(refusals: Outcome["refusals"]): Outcome {
-  return { refusals, contended: false, volumes: nothing, pools: nothing, surplus: 0, provisions: 0 };
+  return { refusals, contended: false, volumes: nothing, sizes: noSizes, pools: nothing };
 }
