@@ -43,7 +43,7 @@ async function carryOut({ only, mutant, hitLimit }: Order, tests: readonly Runne
     kind: "answer",
     outcomes,
     hits: board.hitCount ?? 0,
-    coverage: mutant === undefined ? board.mutantCoverage : undefined,
+    coverage: mutant === undefined ? (board.mutantCoverage ?? { static: {}, perTest: {} }) : undefined,
   };
 }
 
