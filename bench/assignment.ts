@@ -81,7 +81,7 @@ function familiesOf(): Record<string, Family> {
       // The careful try leaves one claim unserved, so that there is a second.
       claim: (place) => ({ request: gib(1), accessModes: modes(place) }),
       volume: (disk) => ({ capacity: gib(1 + disk), accessModes: disk < 17 ? 15 : 0 }),
-      promises: { assumptions: 1_000, holders: 1_000 },
+      promises: { assumptions: 1_000, holders: 1_000, from: 0 },
     },
     "pools that must be packed": {
       // 9 + 10 + … + 24 Gi are all that the pools have together.

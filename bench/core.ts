@@ -11,7 +11,6 @@ const unlike = (place: number): Partial<Claim> => ({ request: gib(1), accessMode
 const inThreeClasses = (place: number): Partial<Claim & Volume> => ({ class: className(`local-${place % 3}`) });
 const fast = requirement("tier", "In", ["fast"]);
 
-/** Where most disks may be promised, their number per node leaves some. */
 const shapesOf = (
   nodes: number,
 ): readonly (Omit<Shape, "nodes"> & { name: string; nodes?: number; fitting?: number })[] => [
@@ -22,7 +21,13 @@ const shapesOf = (
     name: "3 claims, 1,000 assumed, 1,000 Pods hold",
     volumesPerNode: 10,
     claims: 3,
-    promises: { assumptions: 1_000, holders: 1_000 },
+    promises: { assumptions: 1_000, holders: 1_000, from: 6 },
+  },
+  {
+    name: "3 claims, as many promises in the way",
+    volumesPerNode: 10,
+    claims: 3,
+    promises: { assumptions: 1_000, holders: 1_000, from: 0 },
   },
   { name: "1 claim", volumesPerNode: 10, claims: 1 },
   { name: "8 claims", volumesPerNode: 10, claims: 8 },

@@ -29,8 +29,10 @@ export interface Shape {
   readonly volume?: (disk: number, node: number) => Partial<Volume>;
   /** Adds this many Gi to each volume of one node in ten. */
   readonly tenthGib?: number;
-  /** Volumes assumed, and Pods that hold. */
-  readonly promises?: { readonly assumptions: number; readonly holders: number };
+  /**
+   * On so many nodes the disk `from` is assumed for another Pod's claim; so many Pods hold the next three disks on four nodes each.
+   */
+  readonly promises?: { readonly assumptions: number; readonly holders: number; readonly from: number };
   /** Gi that the class `csi` is provisioned from on each node, one pool each. */
   readonly poolsGib?: readonly number[];
 }
@@ -97,11 +99,10 @@ function setPools(state: ClusterState, names: readonly Node["name"][], poolsGib:
   }
 }
 
-/** The smallest disk of each node is assumed for other Pods' claims, and the next three held by another Pod on four nodes. */
 function promise(
   state: ClusterState,
   names: readonly Node["name"][],
-  { assumptions, holders }: NonNullable<Shape["promises"]>,
+  { assumptions, holders, from }: NonNullable<Shape["promises"]>,
 ): void {
   const planOf = (node: Node["name"], disks: readonly number[]): Plan => ({
     node,
@@ -112,12 +113,12 @@ function promise(
     }),
   });
   for (const name of names.slice(0, assumptions))
-    state.reservations.assume(podUid(`assumes-${name}`), planOf(name, [0]));
+    state.reservations.assume(podUid(`assumes-${name}`), planOf(name, [from]));
   for (let holder = 0; holder < holders; holder++) {
     const held = names.slice(4 * holder, 4 * holder + 4);
     state.reservations.hold(
       podUid(`holder-${holder}`),
-      held.map((name) => planOf(name, [1, 2, 3])),
+      held.map((name) => planOf(name, [from + 1, from + 2, from + 3])),
     );
   }
 }
