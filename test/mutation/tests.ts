@@ -9,6 +9,7 @@ const rules = [
   "test/field-reports/{claims,explain,matching}.test.ts",
   "test/upstream/{filter,matching,migration,reserve,scoring,requeue,departures}.ts",
   "test/oracle/assignment.test.ts",
+  "test/mutation/clusters.ts",
 ];
 
 for (const pattern of rules) {
