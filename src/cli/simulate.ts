@@ -2,10 +2,12 @@
 import { kindInfo } from "../apis/kubernetes.ts";
 import { explainPod } from "../scheduling/explain.ts";
 import { filterNodes } from "../scheduling/filter.ts";
+import { hintsFor } from "../scheduling/hints.ts";
 import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { Explanation } from "../scheduling/plan.ts";
 import { ClusterState } from "../scheduling/state.ts";
+import { podNotes } from "../server/explain-slices.ts";
 import { claimLines } from "../server/explain-text.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import type { Command, CommandIo } from "./io.ts";
@@ -54,7 +56,8 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   refuseFaults(state, pod, nodes);
   warn(io, [...warnings, ...absentKinds(state, pod)]);
 
-  const explanation = explainPod(state, pod, nodes ? { nodes } : {});
+  const found = explainPod(state, pod, nodes ? { nodes } : {});
+  const explanation = { ...found, notes: [...podNotes(pod), ...hintsFor(state, pod, !found.schedulable)] };
   io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
   return explanation.schedulable ? 0 : 1;
 }
@@ -90,8 +93,8 @@ function warn(io: CommandIo, warnings: readonly string[]): void {
   for (const warning of warnings) io.stderr.write(`berth simulate: warning: ${warning}\n`);
 }
 
-function printed(explanation: Explanation): string {
-  const { pod, reason, nodes, suggestion } = explanation;
+function printed(explanation: Explanation & { readonly notes: readonly string[] }): string {
+  const { pod, reason, nodes, notes, suggestion } = explanation;
   const rows = nodes.flatMap(({ node, fits, contended, score, reason: why, claims = [] }) => {
     const verdict = fits ? (contended ? "contended" : "yes") : "no";
     const first = fits ? [node, verdict, String(score)] : [node, verdict, "-"];
@@ -102,6 +105,7 @@ function printed(explanation: Explanation): string {
   return [
     printTable(["NODE", "FITS", "SCORE", "DETAIL"], rows),
     `\nPod ${pod}: ${fitting} of ${nodes.length} nodes fit\n`,
+    ...notes.map((note) => `Note: ${note}\n`),
     ...(reason === undefined ? [] : [`On every node: ${reason}\n`]),
     ...(suggestion === undefined ? [] : [`Would help: ${suggestion}\n`]),
   ].join("");

@@ -8,8 +8,9 @@ const namesMax = 3;
 
 /** The report as text, without a newline at its end. */
 export function printExplanation(report: Explanation & Partial<PodReport>): string {
-  const fitting = report.nodes.filter(({ fits }) => fits).length;
-  const lines = [`Pod ${report.pod}: ${fitting} of ${report.nodes.length} nodes fit`];
+  const { nodes: left, fits: leftFitting } = report.omitted ?? { nodes: 0, fits: 0 };
+  const fitting = report.nodes.filter(({ fits }) => fits).length + leftFitting;
+  const lines = [`Pod ${report.pod}: ${fitting} of ${report.nodes.length + left} nodes fit`];
   if (report.at !== undefined) lines.push(`As of ${report.at}`);
   lines.push(...askedLines(report));
   for (const note of report.notes ?? []) lines.push(`Note: ${note}`);
@@ -21,6 +22,7 @@ export function printExplanation(report: Explanation & Partial<PodReport>): stri
   }
   // A reason of the Pod's own says all there is to say about every node.
   if (report.reason === undefined) for (const group of groupNodes(report.nodes)) lines.push("", ...groupLines(group));
+  if (left > 0) lines.push("", `${left} more nodes are not shown; ${leftFitting} of them fit`);
   return lines.join("\n");
 }
 

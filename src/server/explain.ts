@@ -1,10 +1,9 @@
 /** `GET /debug/explain/{namespace}/{pod}`: why the Pod is where it is, or nowhere. Changes nothing. */
 import type { HttpReply } from "../runtime/runtime.ts";
-import { explainPod } from "../scheduling/explain.ts";
-import { hintsFor } from "../scheduling/hints.ts";
 import { type NodeName, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { Explanation } from "../scheduling/plan.ts";
+import { type Noted, Slices } from "./explain-slices.ts";
 import { printExplanation } from "./explain-text.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { failureReply, jsonReply, textReply } from "./replies.ts";
@@ -31,7 +30,8 @@ export interface PodReport extends Explanation {
 }
 
 export function explainRoute(parts: Parts): Handler {
-  return async (request, _signal, params): Promise<HttpReply> => {
+  const slices = new Slices(parts.runtime);
+  return async (request, signal, params): Promise<HttpReply> => {
     const key = podKey(params.get("namespace") ?? "", params.get("pod") ?? "");
     const { state } = parts.cluster;
     const pod = state.get("pod", key);
@@ -40,24 +40,25 @@ export function explainRoute(parts: Parts): Handler {
       if (problem !== undefined) return failureReply(404, `pod "${key}" cannot be read: ${problem}`);
       return failureReply(404, `pod "${key}" is not among the pending Pods that Berth knows`);
     }
-    const report = reportOn(parts, pod);
+    // What would help is said of the nodes that were offered: a disk on one that kube-scheduler keeps out helps nobody.
+    const offered = parts.memory.remembered(pod.uid)?.offered;
+    const explained = await slices.explain(state, pod, offered ? { offered } : {}, signal);
+    if (!explained) return failureReply(503, "the caller has gone");
+    const report = reportOn(parts, pod, explained);
     const wantsText = /\btext\/plain\b/.test(request.headers["accept"] ?? "");
     return wantsText ? textReply(200, printExplanation(report)) : jsonReply(`${JSON.stringify(report)}\n`);
   };
 }
 
-function reportOn(parts: Parts, pod: Pod): PodReport {
+function reportOn(parts: Parts, pod: Pod, { explanation, fitting, notes }: Noted): PodReport {
   const { cluster, memory, runtime } = parts;
-  // What would help is said of the nodes that were offered: a disk on one that kube-scheduler keeps out helps nobody.
-  const offered = memory.remembered(pod.uid)?.offered;
-  const explanation = explainPod(cluster.state, pod, offered ? { offered } : {});
   const asked = memory.asked(pod.uid);
-  const notOffered = feasibleNotOffered(parts, pod, explanation);
+  const notOffered = feasibleNotOffered(parts, pod, fitting);
   const { holds, assumptions } = cluster.state.reservations.dump();
   return {
     ...explanation,
     at: isoTime(runtime.wallTime()),
-    notes: [...notesOn(parts, pod), ...hintsFor(cluster.state, pod, !explanation.schedulable)],
+    notes: [...notesOn(parts, pod), ...notes],
     ...(asked && {
       asked: {
         tries: asked.tries,
@@ -78,11 +79,11 @@ function reportOn(parts: Parts, pod: Pod): PodReport {
 }
 
 /** Undefined where the last call is forgotten or never was. */
-function feasibleNotOffered({ memory }: Parts, pod: Pod, { nodes }: Explanation): NodeName[] | undefined {
+function feasibleNotOffered({ memory }: Parts, pod: Pod, fitting: readonly NodeName[]): NodeName[] | undefined {
   const remembered = memory.remembered(pod.uid);
   if (!remembered) return undefined;
   const offered = new Set(remembered.offered);
-  return nodes.flatMap(({ node, fits }) => (fits && !offered.has(node) ? [node] : []));
+  return fitting.filter((node) => !offered.has(node));
 }
 
 function notesOn({ cluster, memory, config }: Parts, pod: Pod): string[] {
@@ -90,17 +91,13 @@ function notesOn({ cluster, memory, config }: Parts, pod: Pod): string[] {
   const started = isoTime(memory.startedAtMs);
   const notes: string[] = [];
   if (!readiness.ready) notes.push(`Berth is not ready, so what follows may be out of date: ${readiness.why}`);
-  if (pod.claims.length === 0) notes.push("the Pod mounts no claim: it passes on every node");
   if (!memory.asked(pod.uid) && pod.claims.length > 0)
     notes.push(`never asked about this Pod since start (${started})`);
-  if (pod.gated) notes.push("the Pod has scheduling gates: kube-scheduler does not try it before they are removed");
   if (pod.schedulerName !== config.schedulerName) {
     notes.push(
       `the Pod names scheduler "${pod.schedulerName}", and "${config.schedulerName}" is the one that asks Berth`,
     );
   }
-  if (pod.nodeName !== undefined) notes.push(`the Pod is assigned to node ${pod.nodeName}`);
-  if (pod.deleting) notes.push("the Pod is being deleted");
   return notes;
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { simulateCommand } from "../../src/cli/simulate.ts";
+import { TestServer } from "../server/support.ts";
 import { makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
 import { runCommand } from "./support.ts";
 
@@ -43,6 +44,7 @@ const want = {
       claims: [{ claim: "d/x", refused: [{ volume: "b", why: "too small: 1Gi of 5Gi" }] }],
     },
   ],
+  notes: [],
 };
 
 const forms: Record<string, () => string[]> = {
@@ -89,6 +91,35 @@ n2    no    -      node(s) didn't find available persistent volumes to bind
 
 Pod d/p: 1 of 2 nodes fit
 `);
+});
+
+/** Each says something of the Pod whatever node one looks at. */
+const noteworthy: Record<string, Raw[]> = {
+  "what nearly does": [makePV("a", { on: "n1", class: "fast" }), makePVC("x"), makePod("p", ["x"])],
+  "what pins the Pod": [
+    makePV("a", { on: "n1", claim: "x", claimUid: "claim/d/x" }),
+    makePVC("x", { volume: "a" }),
+    makePod("p", ["x"]),
+  ],
+  "what is reserved in vain": [
+    makePV("a", { on: "n1", capacity: "1Gi", claim: "x" }),
+    makePVC("x"),
+    makePod("p", ["x"]),
+  ],
+  "that it is assigned": [makePVC("x"), makePod("p", ["x"], { node: "n1" })],
+  "that it mounts nothing": [makePod("p", [])],
+};
+
+test.for(Object.entries(noteworthy))("says what explain says, in both forms: %s", async ([, objects]) => {
+  const server = new TestServer().add(...nodes, ...objects);
+  const { notes, nodes: _, ...page } = (await server.get("/debug/explain/d/p")).json;
+  const said = notes.filter((note: string) => !note.startsWith("never asked"));
+  expect(said.length).toBeGreaterThan(0);
+  const path = write("all.yaml", documents([...nodes, makeClass("local"), ...objects]));
+  const json = JSON.parse((await simulate("-f", path, "--pod", "d/p", "-o", "json")).stdout);
+  expect([json.notes, json.suggestion]).toEqual([said, page.suggestion]);
+  const table = (await simulate("-f", path, "--pod", "d/p")).stdout;
+  for (const note of said) expect(table).toContain(`\nNote: ${note}\n`);
 });
 
 test("only the named nodes are looked at, in name order; one that is in no file is refused", async () => {

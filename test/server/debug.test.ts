@@ -194,8 +194,8 @@ test("an explanation notes what keeps kube-scheduler from asking", async () => {
   expect((await server.get("/debug/explain/d/g")).json.notes).toEqual([
     "Berth is not ready, so what follows may be out of date: starting",
     "never asked about this Pod since start (2026-01-01T00:00:00.000Z)",
-    "the Pod has scheduling gates: kube-scheduler does not try it before they are removed",
     'the Pod names scheduler "other", and "berth-scheduler" is the one that asks Berth',
+    "the Pod has scheduling gates: kube-scheduler does not try it before they are removed",
   ]);
 });
 

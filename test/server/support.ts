@@ -93,9 +93,10 @@ export class TestServer {
     path: string,
     headers: Record<string, string> = {},
     listener: "debug" | "extender" = "debug",
+    signal = new AbortController().signal,
   ): Promise<Reply> {
     const request = { method: "GET", path, headers };
-    return read(await this.#server[listener](request, new AbortController().signal));
+    return read(await this.#server[listener](request, signal));
   }
 
   async postDebug(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
