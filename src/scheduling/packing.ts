@@ -24,18 +24,18 @@ const stepsMax = 10_000;
  *
  * @returns a pool per item in the order given, or undefined
  */
-export function packItems(items: readonly Item[]): Pool[] | undefined {
+export function pack(items: readonly Item[]): Pool[] | undefined {
   for (const { pool } of items[0]?.rooms ?? []) if (fitsAll(items, pool)) return items.map(() => pool);
   return items.length > 1 ? new Search(items).run() : undefined;
 }
 
 /** Whether they would fit but for what is promised to other Pods. */
-export function whyNotPackedItems(items: readonly Item[]): NodeReason {
+export function whyNotPacked(items: readonly Item[]): NodeReason {
   const unpromised = items.map(({ bytes, rooms }) => ({
     bytes,
     rooms: rooms.map((room) => ({ ...room, free: totalOf(room.pool) })),
   }));
-  return packItems(unpromised) ? "capacityAssumed" : "notEnoughSpace";
+  return pack(unpromised) ? "capacityAssumed" : "notEnoughSpace";
 }
 
 function fitsAll(items: readonly Item[], pool: Pool): boolean {

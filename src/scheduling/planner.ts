@@ -13,9 +13,10 @@ import type { ClaimUid } from "./names.ts";
 import { NodeRooms } from "./node-rooms.ts";
 import type { Claim } from "./objects.ts";
 import { isSettled, type Open, openClaim, settledOn } from "./open-claim.ts";
+import { pack, whyNotPacked } from "./packing.ts";
 import type { Doubt } from "./plan.ts";
 import type { Pool } from "./pools.ts";
-import { compareLargestFirst, pack, type Room, roomsOf, whyNotPacked } from "./provisioning.ts";
+import { compareLargestFirst, type Room, roomsOf } from "./provisioning.ts";
 import type { NodeReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
@@ -252,20 +253,20 @@ export class Planner {
     return this.open.some((_, position) => this.#isUnserved(position)) ? "notEnoughVolumes" : "volumeAssumed";
   }
 
-  /** What no volume serves: all of a class's claims together. */
+  /** What no volume serves: together all claims of classes that draw on the same pools. */
   #provision(): Outcome {
     if (!this.#anyFromPool) return this.#fits;
-    const byClass = new Map<string, number[]>();
+    const groups = new Map<string, number[]>();
     for (const [index, open] of this.open.entries()) {
       if (this.#volumes[index] !== provisioned || !open.needsCapacity || isUnderway(open)) continue;
-      byClass.set(open.class.name, [...(byClass.get(open.class.name) ?? []), index]);
+      const group = this.#state.pools.groupOf(open.class.name);
+      groups.set(group, [...(groups.get(group) ?? []), index]);
     }
-    for (const indices of byClass.values()) {
+    for (const indices of groups.values()) {
       const opens = indices.map((index) => this.#at(index));
-      const [first = 0] = indices;
-      const rooms = this.#rooms.of(this.#at(first));
-      const packed = pack(opens, rooms);
-      if (!packed) return this.#refusal(first, whyNotPacked(opens, rooms));
+      const items = opens.map((open) => ({ bytes: open.bytes, rooms: this.#rooms.of(open) }));
+      const packed = pack(items);
+      if (!packed) return this.#refusal(indices[0] ?? 0, whyNotPacked(items));
       for (const [position, index] of indices.entries()) this.#pools[index] = packed[position];
     }
     return this.#fits;

@@ -6,7 +6,6 @@
 import { driverOf } from "./drivers.ts";
 import { type ClaimUid, compareText, type NodeName } from "./names.ts";
 import type { Claim, StorageClass } from "./objects.ts";
-import { packItems, whyNotPackedItems } from "./packing.ts";
 import { freeOf, limitOf, type Offer, type Pool, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason } from "./reasons.ts";
@@ -156,15 +155,6 @@ function whyNoRoom({ bytes }: Provision, rooms: readonly Room[]): NodeReason | u
     else if (reason === "claimTooLarge") reason = "notEnoughSpace";
   }
   return reason;
-}
-
-/** Claims that draw on the same pools of a node: a pool per claim in the order given, or undefined. */
-export function pack(provisions: readonly Provision[], rooms: readonly Room[]): Pool[] | undefined {
-  return packItems(provisions.map(({ bytes }) => ({ bytes, rooms })));
-}
-
-export function whyNotPacked(provisions: readonly Provision[], rooms: readonly Room[]): NodeReason {
-  return whyNotPackedItems(provisions.map(({ bytes }) => ({ bytes, rooms })));
 }
 
 export function compareLargestFirst(a: { bytes: Bytes; claim: Claim }, b: { bytes: Bytes; claim: Claim }): number {

@@ -8,7 +8,7 @@ import { type BoundClaim, reachesBound } from "./migration.ts";
 import type { ClassName, NodeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
 import type { Open } from "./open-claim.ts";
-import { type Item, packItems } from "./packing.ts";
+import { type Item, pack } from "./packing.ts";
 import { type Diagnosis, isUnderway, type Planner } from "./planner.ts";
 import { type Pool, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
@@ -147,7 +147,7 @@ function provisioningTroubles(
   );
   for (const ofPools of Map.groupBy(fresh, (open) => state.pools.groupOf(open.class.name)).values()) {
     const items = ofPools.map((open) => ({ open, bytes: open.bytes, rooms: planner.rooms(entry, open) }));
-    if (!packItems(items)) troubles.push(shortage(state, planner, items));
+    if (!pack(items)) troubles.push(shortage(state, planner, items));
   }
   return troubles;
 }
@@ -163,7 +163,7 @@ function shortage(state: ClusterState, planner: Planner, items: readonly OpenIte
     ...item,
     rooms: item.rooms.map((room) => ({ ...room, free: withoutOthers(state, planner, room.pool) })),
   }));
-  const isPromised = packItems(unpromised) !== undefined;
+  const isPromised = pack(unpromised) !== undefined;
   return {
     reason: isTooLarge ? "claimTooLarge" : isPromised ? "capacityAssumed" : "notEnoughSpace",
     claims: items.map(({ open }) => open.claim),
