@@ -1,0 +1,112 @@
+/** What a run's promises become when it ends early: neither kept beyond their cause nor taken from a newer run (design.md §7.7). */
+import { beforeEach, expect, test } from "vitest";
+import type { HttpReply } from "../../src/runtime/runtime.ts";
+import { type Body, reply, World } from "./world.ts";
+
+let world: World;
+
+beforeEach(async () => {
+  world = new World();
+  await world.nodes("n1", "n2");
+});
+
+/** Claims that are promised to a Pod, each with its node. */
+function promised(): string[] {
+  const { assumptions } = world.berth.cluster.state.reservations.dump();
+  return assumptions.map(({ claim, node }) => `${claim} on ${node}`);
+}
+
+/**
+ * A bind to n1 that has promised and written nothing: the claim's old node is gone, and the look that confirms it before the
+ * first write takes three seconds.
+ */
+async function promisedOnly(): Promise<Body> {
+  await world.nodes("gone");
+  await world.pvc("x", { class: "csi", selectedNode: "gone" });
+  await world.remove("node", "gone");
+  const pod = await world.pod("p", ["x"]);
+  await world.start();
+  let looks = 0;
+  world.fault = (request, pass) => {
+    if (!request.path.endsWith("/nodes/gone")) return undefined;
+    // The first is for the plan.
+    return ++looks === 2 ? world.runtime.sleep(3_000).then(pass) : undefined;
+  };
+  return pod;
+}
+
+test("a bind that is let go before its first write ends its promises in that very turn", async () => {
+  const pod = await promisedOnly();
+  const bind = world.bind(pod, "n1");
+  await world.runtime.settle();
+  expect([promised(), world.writes]).toEqual([["d/x on n1"], []]);
+  world.berth.binder.filterSeen(pod.metadata.uid);
+  expect(promised()).toEqual([]);
+  await world.runtime.advance(4_000);
+  expect([bind.answer, world.writes]).toEqual([expect.stringMatching(/schedules the pod again/), []]);
+});
+
+test("a bind that was stopped before its first write, and ends late, leaves a newer one's promises alone", async () => {
+  const pod = await promisedOnly();
+  world.bind(pod, "n1");
+  await world.runtime.settle();
+  const newer = world.bind(pod, "n2");
+  const { fault } = world;
+  // The newer one's write is on the wire for longer than the old one lives.
+  world.fault = (request, pass) =>
+    request.method === "PATCH" ? world.runtime.sleep(6_000).then(pass) : fault?.(request, pass);
+  await world.runtime.advance(4_000);
+  expect(world.berth.binder.inProgress()).toHaveLength(1);
+  expect([promised(), newer.answer]).toEqual([["d/x on n2"], undefined]);
+  await world.runtime.advance(4_000);
+  await world.provision();
+  expect(newer.answer).toBe("ok");
+});
+
+/** The first write is answered 504 and has no effect, or none yet; every later one is turned away unread. */
+function lossThenThrottling(touch: () => Promise<unknown>): void {
+  let writes = 0;
+  world.fault = (request): Promise<HttpReply> | undefined => {
+    if (request.method !== "PATCH") return undefined;
+    if (++writes > 1) return Promise.resolve(reply(429, {}, { "retry-after": "1" }));
+    return touch().then(() => reply(504));
+  };
+}
+
+const doubts = {
+  "a claimRef": { class: "local", kind: "volume", key: "a" },
+  "a selected-node": { class: "csi", kind: "claim", key: "d/x" },
+} as const;
+const touch = { metadata: { annotations: { touched: "yes" } } };
+
+test.for(Object.entries(doubts))(
+  "%s whose version is past can land no more: its promise ends with the bind",
+  async ([, { class: name, kind, key }]) => {
+    await world.pv("a", { on: "n1" });
+    await world.pvc("x", { class: name });
+    const pod = await world.pod("p", ["x"]);
+    await world.start({ bindTimeoutMs: 10_000 });
+    lossThenThrottling(() => world.patch(kind, key, touch));
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(9_000);
+    expect(promised()).toEqual(["d/x on n1"]);
+    await world.runtime.advance(3_000);
+    expect([bind.answer, promised()]).toEqual([expect.stringMatching(/not bound after 10 s/), []]);
+  },
+);
+
+test.for(Object.entries(doubts))(
+  "%s whose version still stands may land: its promise outlives the bind until it cannot",
+  async ([, { class: name }]) => {
+    await world.pv("a", { on: "n1" });
+    await world.pvc("x", { class: name });
+    const pod = await world.pod("p", ["x"]);
+    await world.start({ bindTimeoutMs: 10_000 });
+    lossThenThrottling(async () => {});
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(12_000);
+    expect([bind.answer, promised()]).toEqual([expect.stringMatching(/not bound after 10 s/), ["d/x on n1"]]);
+    await world.runtime.advance(90_000);
+    expect(promised()).toEqual([]);
+  },
+);
