@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Core } from "./core.ts";
 import { type Answer, Naive } from "./naive.ts";
 import { UnknownPool } from "./naive-cluster.ts";
-import { type Line, render, type Script } from "./script.ts";
+import { type AssumeLine, type FilterLine, type HoldLine, type Line, render, type Script } from "./script.ts";
 
 export interface Difference {
   /** The case up to the line that shows it, with the oracle's answers. */
@@ -14,6 +14,7 @@ export interface Difference {
 
 export interface Run {
   readonly answers: readonly Answer[];
+  /** What answers took that no line of theirs shows. */
   readonly notes: ReadonlySet<string>;
   readonly difference?: Difference;
   /** The oracle could not tell which of several pools a demand is in: nothing after that is compared. */
@@ -21,48 +22,94 @@ export interface Run {
 }
 
 export function run(script: Script, core = new Core()): Run {
+  const comparison = new Comparison(core);
+  const { answers, notes } = comparison;
   try {
-    return compareAll(script, core);
+    for (const line of script) {
+      const difference = comparison.next(line);
+      if (difference) return { answers, notes, difference };
+    }
   } catch (error) {
-    if (error instanceof UnknownPool) return { answers: [], notes: new Set(), abandoned: true };
+    if (error instanceof UnknownPool) return { answers, notes, abandoned: true };
     throw error;
   }
+  return { answers, notes };
 }
 
-function compareAll(script: Script, core: Core): Run {
-  const naive = new Naive(core);
-  const answers: Answer[] = [];
-  const { notes } = naive;
-  const text: string[] = [];
-  for (const asked of script) {
-    if ("claims" in asked) {
-      const got = guarded(() => core.filter(asked));
-      const want = guarded(() => naive.filter(asked));
-      text.push(render({ verb: "filter", pod: asked.pod, claims: asked.claims }));
-      if (typeof want === "string" || !isSame(got, want)) {
-        return {
-          answers,
-          notes,
-          difference: { text: [...text, ...underline(want)].join("\n"), want: show(want), got: show(got) },
-        };
-      }
-      answers.push(want);
-      text.push(...underline(want), "");
-      const line = possible(asked, want);
-      if (!line) continue;
-      // The oracle asks the core which pools it chose, so it goes first.
-      const problem = guarded(() => naive.apply(line)) ?? guarded(() => core.apply(line));
-      text.push(render(line), ...(line.verb === "assume" ? ["----", ""] : []));
-      if (problem !== undefined)
-        return { answers, notes, difference: { text: text.join("\n"), want: "a promise", got: problem } };
-      continue;
-    }
-    text.push(render(asked));
-    const problem = guarded(() => core.apply(asked)) ?? guarded(() => naive.apply(asked));
-    if (problem !== undefined)
-      return { answers, notes, difference: { text: text.join("\n"), want: "no fault", got: problem } };
+class Comparison {
+  readonly answers: Answer[] = [];
+  readonly notes: ReadonlySet<string>;
+  readonly #core: Core;
+  readonly #naive: Naive;
+  readonly #text: string[] = [];
+
+  constructor(core: Core) {
+    this.#core = core;
+    this.#naive = new Naive(core);
+    this.notes = this.#naive.notes;
   }
-  return { answers, notes };
+
+  next(line: Script[number]): Difference | undefined {
+    switch (line.verb) {
+      case "filter":
+        return this.#filter(line);
+      case "hold":
+      case "assume":
+        // Promised is what a filter says of the Pod, so that comes first.
+        return this.#filter(line) ?? this.#promise(line);
+      case "written":
+      case "finished":
+        for (const one of this.#naive.expand(line)) {
+          const difference = this.#change(one);
+          if (difference) return difference;
+        }
+        return undefined;
+      default:
+        return this.#change(line);
+    }
+  }
+
+  #filter({ pod, claims }: Pick<FilterLine, "pod" | "claims">): Difference | undefined {
+    const got = guarded(() => this.#core.filter({ pod, claims }));
+    const want = guarded(() => this.#naive.filter({ pod, claims }));
+    this.#text.push(render({ verb: "filter", pod, claims }), "----");
+    if (typeof want === "string") return this.#difference(want, got);
+    this.#text.push(...(want.pod === undefined ? want.nodes.map(({ line }) => line) : [want.pod]), "");
+    if (!isSame(got, want)) return this.#difference(want, got);
+    this.answers.push(want);
+    return undefined;
+  }
+
+  /** On those of the nodes where there is a plan. */
+  #promise(line: HoldLine | AssumeLine): Difference | undefined {
+    const { nodes } = this.answers.at(-1) ?? { nodes: [] };
+    const fitting = nodes.filter(({ fits }) => fits);
+    if (line.verb === "hold") {
+      const held = [...new Set(line.nodes)].filter((name) => fitting.some(({ node }) => node === name));
+      return held.length === 0 ? undefined : this.#change({ ...line, nodes: held });
+    }
+    const plan = fitting.find(({ node }) => node === line.node)?.line.split("  ")[2];
+    if (plan === undefined) return undefined;
+    const difference = this.#change(line);
+    this.#text.push("----", `assumed  ${plan}`, "");
+    return difference;
+  }
+
+  #change(line: Exclude<Line, FilterLine>): Difference | undefined {
+    this.#text.push(render(line));
+    // Of a promise the oracle asks the core which pools it would choose; of anything else, which it chose.
+    const inOrder =
+      line.verb === "hold" || line.verb === "assume" ? [this.#naive, this.#core] : [this.#core, this.#naive];
+    for (const one of inOrder) {
+      const problem = guarded(() => one.apply(line));
+      if (problem !== undefined) return this.#difference("no fault", problem);
+    }
+    return undefined;
+  }
+
+  #difference(want: Answer | string, got: Answer | string): Difference {
+    return { text: this.#text.join("\n"), want: show(want), got: show(got) };
+  }
 }
 
 /** Bytes by which a sum of doubles beyond 2^53 may be out; all other sizes are many times larger. */
@@ -77,27 +124,13 @@ function isSame(got: Answer | string, want: Answer): boolean {
   return isDeepStrictEqual({ ...got, nodes }, want);
 }
 
-/** A promise on the nodes where there is a plan; undefined where there is none, or the line is a filter. */
-function possible(line: Extract<Line, { claims: readonly string[] }>, { nodes }: Answer) {
-  const fitting = nodes.filter(({ fits }) => fits).map(({ node }) => node);
-  if (line.verb === "filter") return undefined;
-  if (line.verb === "assume") return fitting.includes(line.node) ? line : undefined;
-  const held = line.nodes.filter((node, index) => fitting.includes(node) && line.nodes.indexOf(node) === index);
-  return held.length > 0 ? { ...line, nodes: held } : undefined;
-}
-
 function guarded<T>(act: () => T): T | string {
   try {
     return act();
   } catch (error) {
     if (error instanceof UnknownPool) throw error;
-    return error instanceof Error ? `${error.message}\n${error.stack}` : String(error);
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
-}
-
-function underline(answer: Answer | string): string[] {
-  if (typeof answer === "string") return ["----", answer];
-  return ["----", ...(answer.pod === undefined ? answer.nodes.map(({ line }) => line) : [answer.pod])];
 }
 
 function show(answer: Answer | string): string {

@@ -55,6 +55,9 @@ const atMostEvery: Readonly<Record<number, readonly string[]>> = {
     "capacity of nothing",
     "object changed",
     "forget",
+    "written pv",
+    "written pvc",
+    "finished pvc",
     "volume deleting",
     "missing claim",
     "node noCapacityPublished",
@@ -71,6 +74,7 @@ const atMostEvery: Readonly<Record<number, readonly string[]>> = {
   400: [
     "contended",
     "two reasons",
+    "finished pv",
     "packed into one pool",
     "packed into several pools",
     "feasible with an assumed claim",
@@ -113,7 +117,7 @@ const atMostEvery: Readonly<Record<number, readonly string[]>> = {
     "pod claimLost",
     "pod claimDeleting",
   ],
-  2000: ["pod without claims"],
+  2000: ["pod without claims", "demand that a drop settled", "demand that time settled"],
 };
 
 /** What was drawn too seldom, as `what: so often, wanted so often`. */

@@ -1,6 +1,6 @@
 /** What a script and its answers have in them: so that a generator which stops drawing something is found out. */
 import type { Answer } from "./naive.ts";
-import { hostname, type Line, type Script } from "./script.ts";
+import { hostname, type Script } from "./script.ts";
 
 /** Names of what a script has, each once. */
 export function featuresOf(script: Script, answers: readonly Answer[]): Set<string> {
@@ -43,6 +43,8 @@ function ofAnswer({ pod, nodes }: Answer): string[] {
   if (nodes.some(({ fits }) => fits) && nodes.some(({ fits }) => !fits)) found.push("some nodes fit");
   return found;
 }
+
+type Line = Script[number];
 
 function ofLine(line: Line): string[] {
   switch (line.verb) {

@@ -89,7 +89,7 @@ export function generate(seed: number): Script {
     driver: isCalm ? "capacity" : random.pick(["capacity", "capacity", "silent", "none"]),
   };
   const objects = random.shuffled(objectsOf(draw));
-  return [...(has.has("change") ? withChanges(draw, objects) : objects), ...questionsOf(draw)];
+  return [...(has.has("change") ? withChanges(draw, objects) : objects), ...questionsOf(draw, objects)];
 }
 
 function drawTroubles(random: Random, mood: Mood): ReadonlySet<Trouble> {
@@ -353,10 +353,19 @@ function drawChange(draw: Draw): Line {
   ]);
 }
 
+/** A driver looks again and finds less, or does not say that it is less. */
+function republished({ random }: Draw, objects: readonly ObjectLine[]): ObjectLine[] {
+  const published = objects.filter((line) => line.verb === "capacity");
+  if (published.length === 0) return [];
+  const { max: _, ...line } = random.pick(published);
+  const left = (line.capacity ?? 0n) - BigInt(random.int(0, 8)) * gibibyte;
+  return [{ ...line, capacity: left > 0n ? left : 0n }];
+}
+
 /** Other Pods promise, writes show, time passes; then the Pod asks. */
-function questionsOf(draw: Draw): Line[] {
+function questionsOf(draw: Draw, objects: readonly ObjectLine[]): Script[number][] {
   const { random, has, nodes } = draw;
-  const lines: Line[] = [];
+  const lines: Script[number][] = [];
   for (let others = random.pick(draw.mood === "crowd" ? [2, 3, 4] : [0, 0, 1, 2]); others > 0; others--) {
     const pod = random.pick(["o1", "o2", "p"]);
     const claims = random.shuffled(draw.claims).slice(0, random.pick([1, 1, 2]));
@@ -366,8 +375,11 @@ function questionsOf(draw: Draw): Line[] {
         ? { verb: "hold", pod, nodes: random.some(nodes).concat(random.pick(nodes)), claims }
         : { verb: "assume", pod, node: random.pick(nodes), claims },
     );
+    if (random.once(2)) lines.push({ verb: "written", pod });
+    if (random.once(3)) lines.push({ verb: "finished", claim: random.pick([...claims, ...claims, ...draw.claims]) });
+    if (random.once(4)) lines.push(...republished(draw, objects));
     if (random.once(8)) lines.push({ verb: "forget", pod: random.pick(["o1", "o2", "p"]) });
-    if (random.once(12)) lines.push({ verb: "wait", seconds: random.pick([30, 60, 120]) });
+    if (random.once(8)) lines.push({ verb: "wait", seconds: random.pick([30, 60, 120, 120]) });
     if (has.has("change") && random.once(2)) lines.push(drawChange(draw));
   }
   const mounted = random.shuffled(["c0", "c1", "c2", "c3"]).slice(0, random.pick([1, 2, 2, 3, 3, 4, 4]));

@@ -73,6 +73,7 @@ export class NaiveCluster {
   readonly csiNodes = new Map<string, CsiNodeLine>();
   readonly capacities = new Map<string, CapacityLine>();
   now = 0;
+  readonly notes = new Set<string>();
   readonly #choices: PoolChoices;
   #assumptions: Assumption[] = [];
   #holds: Hold[] = [];
@@ -108,7 +109,8 @@ export class NaiveCluster {
         this.#claimSeen(line);
         break;
       case "capacity":
-        this.#place();
+        // An object that no node reaches is no news.
+        if (line.topology) this.#place();
         this.#publish(line);
     }
   }
@@ -135,9 +137,47 @@ export class NaiveCluster {
       const dropped = pool === undefined ? undefined : (this.#dropped.get(pool) ?? 0n);
       const isCovered = dropped !== undefined && dropped >= bytes;
       if (!isCovered && this.now - settlingSince < 2 * pollMs) continue;
+      this.notes.add(isCovered ? "demand that a drop settled" : "demand that time settled");
       if (isCovered && pool !== undefined) this.#dropped.set(pool, dropped - bytes);
       this.#end(demand.claim);
     }
+  }
+
+  /** What a bind writes of its assumptions. */
+  writesFor(pod: string): ObjectLine[] {
+    return this.#assumptions.flatMap(({ claim, node, target, pods }): ObjectLine[] => {
+      const line = this.claims.get(claim);
+      const volume = "volume" in target ? this.volumes.get(target.volume) : undefined;
+      if (!pods.has(pod) || !line) return [];
+      if (volume) return [{ ...volume, claim, claimUid: uidOf(claim) }];
+      return "pool" in target && !isBound(line) ? [{ ...line, selected: node }] : [];
+    });
+  }
+
+  /** The PV controller binds the claim to the volume that is its own; a provisioner has made one where it was told to. */
+  finishOf(name: string): ObjectLine[] {
+    const claim = this.claims.get(name);
+    if (!claim || isBound(claim)) return [];
+    const own = [...this.volumes.values()].find((volume) => volume.claim === name && volume.claimUid === uidOf(name));
+    if (own) return [{ ...claim, volume: own.name, half: false }];
+    const node = this.nodes.get(claim.selected ?? "");
+    const provisioner = this.classes.get(classOf(claim))?.provisioner;
+    if (!node || provisioner === undefined) return [];
+    const { modes, block, attributes } = claim;
+    const terms = [{ labels: [], fields: [{ key: "metadata.name", operator: "In", values: [node.name] }] }] as const;
+    const traits = { class: classOf(claim), modes, block, attributes, labels: {}, deleting: false };
+    const made = {
+      name: `m-${name}`,
+      bytes: sizeOf(claim),
+      terms,
+      claim: name,
+      claimUid: uidOf(name),
+      madeBy: provisioner,
+    };
+    return [
+      { verb: "pv", phase: "Bound", ...traits, ...made },
+      { ...claim, volume: made.name, half: false },
+    ];
   }
 
   assumptionOf(claim: string): Assumption | undefined {

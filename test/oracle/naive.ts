@@ -6,7 +6,7 @@ import { classOf, compare, isBound, NaiveCluster, type PoolChoices, sizeOf, type
 import { type Given, isPackable, NaiveNode } from "./naive-node.ts";
 import { whyRefused } from "./naive-reasons.ts";
 import { termsMatch } from "./naive-selectors.ts";
-import type { ClaimLine, FilterLine, Line, NodeLine, PromiseLine } from "./script.ts";
+import type { ClaimLine, FilterLine, Line, NodeLine, ObjectLine, OthersLine, PromiseLine } from "./script.ts";
 
 /** On one node; `line` is how a case file shows it. */
 export interface NodeAnswer {
@@ -58,11 +58,12 @@ export class Naive {
   readonly #cluster: NaiveCluster;
   readonly #choices: PoolChoices;
   /** What answers took that no line of theirs shows. */
-  readonly notes = new Set<string>();
+  readonly notes: Set<string>;
 
   constructor(choices: PoolChoices) {
     this.#choices = choices;
     this.#cluster = new NaiveCluster(choices);
+    this.notes = this.#cluster.notes;
     // What every case starts with.
     this.#cluster.set({
       verb: "class",
@@ -90,6 +91,13 @@ export class Naive {
       default:
         this.#cluster.set(line);
     }
+  }
+
+  /** The lines that others write. */
+  expand(line: OthersLine): ObjectLine[] {
+    const lines = line.verb === "written" ? this.#cluster.writesFor(line.pod) : this.#cluster.finishOf(line.claim);
+    for (const { verb } of lines) this.notes.add(`${line.verb} ${verb}`);
+    return lines;
   }
 
   filter({ pod, claims }: Pick<FilterLine, "pod" | "claims">): Answer {

@@ -141,8 +141,14 @@ export type PromiseLine =
   | { readonly verb: "forget"; readonly pod: string }
   | { readonly verb: "wait"; readonly seconds: number };
 
+/** What others write next: what is assumed for a Pod, or a volume for a claim and that the two are bound. */
+export type OthersLine =
+  | { readonly verb: "written"; readonly pod: string }
+  | { readonly verb: "finished"; readonly claim: string };
+
 export type Line = ObjectLine | DeleteLine | FilterLine | PromiseLine;
-export type Script = readonly Line[];
+/** Lines of a case; where others write, which lines come of it is known only when it runs. */
+export type Script = readonly (Line | OthersLine)[];
 
 export function render(line: Line): string {
   const words = wordsOf(line).filter((word) => word !== "");

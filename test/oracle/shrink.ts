@@ -1,6 +1,8 @@
 /** Makes a script that shows a difference as small as it can: whole lines first, then what each line says. */
 import { type Difference, type Run, run } from "./compare.ts";
-import type { Line, Script } from "./script.ts";
+import type { Script } from "./script.ts";
+
+type Line = Script[number];
 
 export interface Shrunk {
   readonly script: Script;
