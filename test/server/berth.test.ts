@@ -1,14 +1,14 @@
 /** Berth without sockets, from watches to writes, over the sandbox's API server and a virtual clock. */
 import { expect, test } from "vitest";
 import { kindInfo, objectPath } from "../../src/apis/kubernetes.ts";
-import { type Config, defaults } from "../../src/config.ts";
+import { type Config, defaults, parseConfig } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { Exchange, HttpReply } from "../../src/runtime/runtime.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { type Berth, startBerth } from "../../src/server/berth.ts";
 import { virtualRuntime } from "../support/clock.ts";
-import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { makeCapacity, makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
 import { extenderArgs } from "./support.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: API objects are JSON of every shape
@@ -200,4 +200,101 @@ test("a class that the configuration calls static is not provisioned from", asyn
   };
   expect(await passes({ classes: [{ name: "csi", provisioning: "dynamic" }] })).toEqual(["n1"]);
   expect(await passes({ classes: [{ name: "csi", provisioning: "static" }] })).toEqual([]);
+});
+
+async function fitting(cluster: Cluster, pod: Raw, nodes: readonly string[]): Promise<Body> {
+  const { json } = await ask(cluster.berth.extender, "POST", "/v1/filter", extenderArgs(pod, nodes));
+  return json.NodeNames ?? json.Error ?? [];
+}
+
+test("capacity that nodes carry is read as the configuration says, shared, promised, and shown on the state page", async () => {
+  const { classes } = parseConfig(
+    `apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+classes:
+- {name: fast, pool: vg0, capacity: {annotation: example.com/vg0, unit: 1Gi}}
+- {name: faster, pool: vg0, capacity: {annotation: example.com/vg0, unit: 1Gi}}
+`,
+    "berth.yaml",
+  );
+  const carrying = (name: string, value: string): Raw => {
+    const node = makeNode(name);
+    const annotations = { "example.com/vg0": value, "example.com/other": "1" };
+    return { ...node, metadata: { ...(node["metadata"] as Raw), annotations } };
+  };
+  const cluster = await new Cluster().start(
+    [
+      ...["fast", "faster"].map((name) => makeClass(name, { provisioner: "lvm.example" })),
+      carrying("n1", "10"),
+      carrying("n2", "5"),
+      carrying("n3", "many"),
+      makePVC("x", { class: "fast", request: "6Gi" }),
+      makePVC("y", { class: "faster", request: "4Gi" }),
+      makePVC("z", { class: "faster", request: "1Gi" }),
+      makePod("p", ["x", "y"]),
+    ],
+    { classes },
+  );
+  const nodes = ["n1", "n2", "n3"];
+  expect(await fitting(cluster, makePod("p", ["x", "y"]), nodes)).toEqual(["n1"]);
+
+  const { state } = cluster.berth.cluster;
+  const [node] = [...state.topologies.nodes.values()];
+  expect([...(node?.node.annotations.keys() ?? [])]).toEqual(["example.com/vg0"]);
+
+  const { uid: PodUID } = (await cluster.read("pod", "d/p")).metadata;
+  const bind = { PodName: "p", PodNamespace: "d", PodUID, Node: "n1" };
+  void ask(cluster.berth.extender, "POST", "/v1/bind", bind);
+  await cluster.runtime.advance(1_000);
+  expect(await fitting(cluster, makePod("q", ["z"]), nodes)).toEqual(["n2"]);
+
+  const { json } = await ask(cluster.berth.debug, "GET", "/debug/state");
+  const source = {
+    source: "annotation example.com/vg0",
+    published: String(10n << 30n),
+    largestVolume: String(10n << 30n),
+  };
+  expect(json.pools.first).toContainEqual({
+    pool: 'pool/vg0 n[[[],[["metadata.name","In",["n1"]]]]]',
+    total: String(10n << 30n),
+    free: "0",
+    promised: String(10n << 30n),
+    held: "0",
+    demands: 2,
+    sources: [
+      { class: "fast", ...source },
+      { class: "faster", ...source },
+    ],
+  });
+  expect(json.unreadableNodeCapacities).toBe(2);
+  const { json: metrics } = await ask(cluster.berth.debug, "GET", "/metrics");
+  expect(metrics).toContain("berth_node_capacities_unreadable 2");
+});
+
+test("a volume that is newer than what its driver published is in flight when Berth starts", async () => {
+  const annotations = { "pv.kubernetes.io/provisioned-by": "csi.example" };
+  const cluster = new Cluster();
+  await ask(cluster.server.exchange, "POST", "/api/v1/namespaces", {
+    kind: "Namespace",
+    metadata: { name: "kube-system" },
+  });
+  await cluster.start([
+    makeDriver("csi.example", true),
+    makeClass("csi", { provisioner: "csi.example" }),
+    makeNode("n1"),
+    makeCapacity("c", { class: "csi", on: "n1", capacity: "10Gi" }),
+    makePVC("x", { class: "csi", request: "6Gi", volume: "vx", selectedNode: "n1" }),
+    makePVC("y", { class: "csi", request: "6Gi" }),
+  ]);
+  const { uid } = (await cluster.read("claim", "d/x")).metadata;
+  expect(await fitting(cluster, makePod("p", ["y"]), ["n1"])).toEqual(["n1"]);
+  await cluster.berth.stop();
+
+  await cluster.create(
+    makePV("vx", { class: "csi", on: "n1", capacity: "6Gi", claim: "x", claimUid: uid, annotations }),
+  );
+  await cluster.start([]);
+  expect(await fitting(cluster, makePod("p", ["y"]), ["n1"])).toEqual([]);
+  await cluster.runtime.advance(2 * defaults.capacity.pollIntervalMs);
+  expect(await fitting(cluster, makePod("p", ["y"]), ["n1"])).toEqual(["n1"]);
 });
