@@ -51,6 +51,7 @@ export function writeSlot(
 }
 
 const struckOut = -1;
+const slotsPerLine = 4;
 /** Slots below which nobody minds the waste. */
 const wasteFrom = 1_024;
 
@@ -97,7 +98,8 @@ export class Blocks {
   #move(node: NodeId, length: number): void {
     this.#waste += this.#rooms[node] ?? 0;
     if (this.#waste > wasteFrom && this.#waste > this.#end / 2) this.#strikeAllOut();
-    const room = length + (length >> 2) + 1;
+    // Whole cache lines, so that the first disks of a node are in one.
+    const room = (length + (length >> 2) + slotsPerLine) & -slotsPerLine;
     if (this.#end + room > this.words.length / 4) this.#growSlots(this.#end + room);
     this.starts[node] = this.#end;
     this.#rooms[node] = room;

@@ -2,15 +2,14 @@
 import { areAlike, Dealer } from "./alike.ts";
 import { Choices } from "./choices.ts";
 import { type Liberty, offersWanted, type Want } from "./matching.ts";
+import type { NodeId } from "./node-numbers.ts";
 import type { Open } from "./open-claim.ts";
 import { compareLargestFirst } from "./provisioning.ts";
 import { Reach } from "./reach.ts";
 import type { ClusterState } from "./state.ts";
-import type { NodeEntry } from "./topology.ts";
 import { assumedBit, heldBit, type VolumeId } from "./volume-table.ts";
 
 const none = -1;
-const eitherWay = [true, false] as const;
 
 /** Serves one decision: it must not outlive a change of state. */
 export class ClassClaims {
@@ -60,19 +59,21 @@ export class ClassClaims {
    * first. Others take their own smallest, where these differ: then no other assignment is smaller. False where neither serves
    * everybody.
    */
-  placeSimply(entry: NodeEntry, avoid: boolean): boolean {
-    this.reach.lookAt(entry);
+  placeSimply(node: NodeId, avoid: boolean): boolean {
+    this.reach.lookAt(node);
     this.isPlaced = this.#placeSimply(avoid);
     return this.isPlaced;
   }
 
   /** The general case. @param blocked  by place among all open claims: what nobody can provision here comes first */
   assign(liberty: Liberty, blocked: readonly unknown[]): void {
-    let count = 0;
-    for (const isFirst of eitherWay) {
-      for (const claim of this.#bySize) {
-        if ((blocked[this.indices[claim] ?? 0] !== undefined) === isFirst) this.#order[count++] = claim;
-      }
+    const order = this.#order;
+    let [first, last] = [0, order.length];
+    for (let nth = 0; nth < order.length; nth++) {
+      const claim = this.#bySize[nth] ?? 0;
+      if (blocked[this.indices[claim] ?? 0] !== undefined) order[first++] = claim;
+      const other = this.#bySize[order.length - 1 - nth] ?? 0;
+      if (blocked[this.indices[other] ?? 0] === undefined) order[--last] = other;
     }
     this.#choices.assign(this.#order, liberty, this.#positions);
   }

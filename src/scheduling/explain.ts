@@ -205,7 +205,7 @@ class NodesExplainer {
       .sort((a, b) => compareText(a.node.name, b.node.name));
     for (const entry of others) {
       if (!planner.bound.every((bound) => reachesBound(this.#state, entry, bound))) continue;
-      if (planner.plan(entry).refusals.length === 0) return { node: entry.node.name };
+      if (planner.plan(entry.id).refusals.length === 0) return { node: entry.node.name };
       if (stuck.length < elsewhereMax) stuck.push(troublesOn(this.#state, planner, entry));
     }
     const best = nearest(stuck.filter((one) => !isPinned(one)));

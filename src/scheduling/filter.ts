@@ -60,7 +60,7 @@ export function decide<R>(
 export function verdictOn(state: ClusterState, sorted: SortedClaims, planner: Planner, node: NodeName): NodeVerdict {
   const entry = state.topologies.nodes.get(node);
   if (!entry) return { fits: false, refusals: [{ reason: "nodeUnknown" }], text: nodeReasons.nodeUnknown };
-  const outcome = planner.plan(entry);
+  const outcome = planner.plan(entry.id);
   if (outcome.refusals.length === 0) return { fits: true, plan: planOf(state, sorted, planner, node, outcome) };
   const refusals = outcome.refusals.map(({ reason, claim }) => (claim ? { reason, claim: claim.key } : { reason }));
   return { fits: false, refusals, text: textOf(refusals.map(({ reason }) => reason)) };
@@ -105,7 +105,7 @@ class FlatVerdicts implements NodeVerdicts {
   readonly #pod: Pod;
 
   constructor(state: ClusterState, pod: Pod, planner: Planner, asked: readonly NodeName[]) {
-    const { names, entries } = state.topologies.numbers.ask(asked);
+    const { names, ids } = state.topologies.numbers.ask(asked);
     this.names = names;
     const count = names.length;
     const columns = new ArrayBuffer(12 * count);
@@ -117,8 +117,8 @@ class FlatVerdicts implements NodeVerdicts {
     this.#pod = pod;
     let feasible = 0;
     for (let index = 0; index < count; index++) {
-      const entry = entries[index];
-      const outcome = entry && planner.plan(entry);
+      const id = ids[index] ?? -1;
+      const outcome = id < 0 ? undefined : planner.plan(id);
       if (outcome?.refusals.length === 0) {
         feasible++;
         this.#fill(index, outcome, planner.asked);

@@ -10,10 +10,10 @@ import type { NodeName } from "./names.ts";
 export type NodeId = number;
 
 /** The nodes that a call asks about, each once, in the order of their names' first mention. */
-export interface Asked<Entry> {
+export interface Asked {
   readonly names: readonly NodeName[];
-  /** Per name its node; undefined where it is unknown. */
-  readonly entries: readonly (Entry | undefined)[];
+  /** Per name its node's number, -1 where the node is unknown; the array is used again for the next call. */
+  readonly ids: Int32Array;
 }
 
 export class NodeNumbers<Entry extends { readonly id: NodeId }> {
@@ -26,6 +26,7 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
   /** The call in which each node was last asked about. A float64 counts calls for ever. */
   #askedIn = new Float64Array(64);
   #call = 0;
+  #ids = new Int32Array(64);
 
   constructor(byName: ReadonlyMap<NodeName, Entry>) {
     this.#byName = byName;
@@ -46,8 +47,16 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
     this.#unused.push(id);
   }
 
-  ask(names: readonly NodeName[]): Asked<Entry> {
-    const entries = new Array<Entry | undefined>(names.length);
+  /** The node under a number that is in use. */
+  at(id: NodeId): Entry {
+    const entry = this.#entries[id];
+    if (entry === undefined) throw new Error(`no node under number ${id}`);
+    return entry;
+  }
+
+  ask(names: readonly NodeName[]): Asked {
+    if (this.#ids.length < names.length) this.#ids = new Int32Array(2 * names.length);
+    const ids = this.#ids;
     let kept: NodeName[] | undefined;
     let count = 0;
     let unknown: Set<NodeName> | undefined;
@@ -56,13 +65,13 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as NodeName;
       const guess = this.#next[place] ?? 0;
-      const entry = this.#names[guess] === name ? this.#entries[guess] : this.#byName.get(name);
+      const id = this.#names[guess] === name ? guess : (this.#byName.get(name)?.id ?? -1);
       let isRepeated: boolean;
-      if (entry) {
-        isRepeated = this.#askedIn[entry.id] === this.#call;
-        this.#askedIn[entry.id] = this.#call;
-        this.#next[place] = entry.id;
-        place = entry.id + 1;
+      if (id >= 0) {
+        isRepeated = this.#askedIn[id] === this.#call;
+        this.#askedIn[id] = this.#call;
+        this.#next[place] = id;
+        place = id + 1;
       } else {
         isRepeated = unknown?.has(name) ?? false;
         unknown ??= new Set();
@@ -70,11 +79,11 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
       }
       if (isRepeated) kept ??= names.slice(0, index);
       else {
-        entries[count++] = entry;
+        ids[count++] = id;
         kept?.push(name);
       }
     }
-    return { names: kept ?? names, entries };
+    return { names: kept ?? names, ids };
   }
 
   #grow(): void {

@@ -49,6 +49,11 @@ export function isSettled({ assumption, selectedNode, reserved }: Open): boolean
   return assumption !== undefined || selectedNode !== undefined || reserved.length > 0;
 }
 
+/** A provisioner has been told, or is about to be, to make the claim's volume on one node. */
+export function isUnderway({ assumption, selectedNode }: Open): boolean {
+  return assumption ? assumption.target.kind === "provision" : selectedNode !== undefined;
+}
+
 /** What a settled claim gets on the node, or why it cannot be there. */
 export function settledOn(
   { volumes, topologies }: ClusterState,

@@ -10,9 +10,10 @@ import { ClassClaims } from "./class-claims.ts";
 import type { Liberty } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
+import type { NodeId } from "./node-numbers.ts";
 import { NodeRooms } from "./node-rooms.ts";
 import type { Claim } from "./objects.ts";
-import { isSettled, type Open, openClaim, settledOn } from "./open-claim.ts";
+import { isSettled, isUnderway, type Open, openClaim, settledOn } from "./open-claim.ts";
 import { pack, whyNotPacked } from "./packing.ts";
 import type { Doubt } from "./plan.ts";
 import type { Pool } from "./pools.ts";
@@ -95,9 +96,9 @@ export class Planner {
     this.#fits = { refusals: nothing, contended: false, volumes, sizes, pools };
   }
 
-  plan(entry: NodeEntry): Outcome {
-    const refusals = this.bound.length === 0 ? nothing : this.#judgeBound(entry);
-    const opened = this.#planOpen(entry);
+  plan(node: NodeId): Outcome {
+    const refusals = this.bound.length === 0 ? nothing : this.#judgeBound(this.#state.topologies.numbers.at(node));
+    const opened = this.#planOpen(node);
     if (refusals.length === 0) return opened;
     // Upstream's order: the node conflict comes before, the missing volume after what the unbound claims say.
     const before = refusals.filter(({ reason }) => reason === "volumeNodeConflict");
@@ -117,7 +118,7 @@ export class Planner {
       if (reason) this.#blocked[index] = this.#rooms.whyNot(this.#at(index), false);
     const elsewhere = new Map(reasons);
     for (const claims of this.#classes) {
-      claims.reach.lookAt(entry);
+      claims.reach.lookAt(entry.id);
       claims.isPlaced = false;
     }
     this.#assign(false);
@@ -155,11 +156,11 @@ export class Planner {
     return [];
   }
 
-  #planOpen(entry: NodeEntry): Outcome {
-    if (this.#state.reservations.holds.count === 0) return this.#try(entry, false);
-    const careful = this.#try(entry, true);
+  #planOpen(node: NodeId): Outcome {
+    if (this.#state.reservations.holds.count === 0) return this.#try(node, false);
+    const careful = this.#try(node, true);
     if (!this.#takeAvoided() || careful.refusals.length === 0) return careful;
-    const outcome = this.#try(entry, false);
+    const outcome = this.#try(node, false);
     if (outcome === this.#fits) this.#fits.contended = true;
     return outcome;
   }
@@ -170,10 +171,10 @@ export class Planner {
     return avoided;
   }
 
-  #try(entry: NodeEntry, avoid: boolean): Outcome {
+  #try(node: NodeId, avoid: boolean): Outcome {
     let arePlaced = this.#settled.length === 0;
-    for (const claims of this.#classes) if (!claims.placeSimply(entry, avoid)) arePlaced = false;
-    if (!arePlaced) return this.#assignAll(entry, avoid);
+    for (const claims of this.#classes) if (!claims.placeSimply(node, avoid)) arePlaced = false;
+    if (!arePlaced) return this.#assignAll(this.#state.topologies.numbers.at(node), avoid);
     this.#fits.contended = false;
     for (const claims of this.#classes) claims.collect(this.#volumes, this.#sizes);
     return this.#fits;
@@ -287,11 +288,6 @@ const nothing: readonly never[] = [];
 const careful: Liberty = { held: false, assumed: false };
 const bold: Liberty = { held: true, assumed: false };
 const noSizes = new Float64Array(0);
-
-/** A provisioner has been told, or is about to be, to make the claim's volume on one node. */
-export function isUnderway({ assumption, selectedNode }: Open): boolean {
-  return assumption ? assumption.target.kind === "provision" : selectedNode !== undefined;
-}
 
 function refusal(refusals: Outcome["refusals"]): Outcome {
   return { refusals, contended: false, volumes: nothing, sizes: noSizes, pools: nothing };

@@ -8,9 +8,10 @@
 import { type Blocks, makeRun, type Run, writeSlot } from "./blocks.ts";
 import type { Slab } from "./free-volumes.ts";
 import { isLargeEnough, type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
+import type { NodeId } from "./node-numbers.ts";
 import { matchesLabels } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
-import type { NodeEntry, Topologies, Topology } from "./topology.ts";
+import type { Topologies, Topology } from "./topology.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
 
 const empty = makeRun(0);
@@ -41,16 +42,15 @@ export class Reach {
     this.#shared = volumes.free.sharedOf(this.#class);
   }
 
-  lookAt(entry: NodeEntry): void {
-    const { id: node } = entry;
+  lookAt(node: NodeId): void {
     const blocks = this.#blocks;
     if (blocks === undefined) return;
-    if (blocks.lengthOf(node) < 0) this.#volumes.free.writeBlock(blocks, entry, this.#class);
+    if (blocks.lengthOf(node) < 0) this.#writeBlock(blocks, node);
     this.capacities = blocks.capacities;
     this.words = blocks.words;
     this.start = blocks.starts[node] ?? 0;
     this.length = blocks.lengths[node] ?? 0;
-    if (this.#shared !== undefined) this.#addShared(entry, this.#shared);
+    if (this.#shared !== undefined) this.#addShared(node, this.#shared);
   }
 
   volume(position: number): VolumeId {
@@ -91,9 +91,13 @@ export class Reach {
     return selector === undefined || matchesLabels(selector, this.#volumes.at(this.volume(position)).labels);
   }
 
-  #addShared(entry: NodeEntry, shared: ReadonlySet<Topology>): void {
+  #writeBlock(blocks: Blocks, node: NodeId): void {
+    this.#volumes.free.writeBlock(blocks, this.#topologies.numbers.at(node), this.#class);
+  }
+
+  #addShared(node: NodeId, shared: ReadonlySet<Topology>): void {
     let run = shared.has(this.#topologies.everywhere) ? this.#runOf(this.#topologies.everywhere) : empty;
-    for (const topology of entry.topologies) {
+    for (const topology of this.#topologies.numbers.at(node).topologies) {
       if (shared.has(topology)) run = this.#mergeOnce(run, this.#runOf(topology));
     }
     if (run.length === 0) return;
