@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { nearestName } from "../src/config/near-name.ts";
 import { address, bytes, duration } from "../src/config/values.ts";
 import { applyFlags, type ConfigError, checkListeners, defaults, fileKeys, parseConfig } from "../src/config.ts";
+import { nearestName } from "../src/scheduling/near-name.ts";
 
 const head = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
 

@@ -1,6 +1,6 @@
 /** How commands read their options and report what is wrong with them. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { nearestName } from "../config/near-name.ts";
+import { nearestName } from "../scheduling/near-name.ts";
 import type { CommandIo } from "./io.ts";
 
 /** The exit code for what the caller has to put right. */

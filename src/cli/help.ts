@@ -1,5 +1,5 @@
 /** `berth --help`, and what is said to a command that does not exist. */
-import { nearestName } from "../config/near-name.ts";
+import { nearestName } from "../scheduling/near-name.ts";
 
 /** @param summaries  one line a command, by its name */
 export function helpText(summaries: ReadonlyMap<string, string>): string {

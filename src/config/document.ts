@@ -1,6 +1,6 @@
 /** Reads the YAML document of a configuration against its keys, and says on which line it goes wrong. */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { nearestName } from "./near-name.ts";
+import { nearestName } from "../scheduling/near-name.ts";
 import type { Form } from "./values.ts";
 
 /** One key of the file: the member of `Config` that it fills, and how it is read. */

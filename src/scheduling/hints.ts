@@ -6,12 +6,13 @@ import { sortClaims } from "./claims.ts";
 import { driverOf } from "./drivers.ts";
 import { whyNot } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
-import { type ClaimKey, type ClassName, compareText, type NodeName } from "./names.ts";
+import { type ClaimKey, compareText, type NodeName } from "./names.ts";
+import { nearMisses } from "./near-misses.ts";
 import { accessModeBits, type Capacity, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
 import type { Offer } from "./pools.ts";
-import { isProvisioned, publishesCapacity } from "./provisioning.ts";
+import { publishesCapacity } from "./provisioning.ts";
 import { formatBytes } from "./quantity.ts";
-import { matchesLabels, type NodeSelector, type Requirement } from "./selectors.ts";
+import { matchesLabels, type NodeSelector, requirementText } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
 
@@ -22,19 +23,43 @@ const zoneLabels = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernet
 
 /** @param isStuck  no node fits: what the claims miss is worth saying */
 export function hintsFor(state: ClusterState, pod: Pod, isStuck: boolean): string[] {
+  const steps = hintsInSteps(state, pod, isStuck);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same with pauses: it looks at every volume of the cluster. */
+export function* hintsInSteps(state: ClusterState, pod: Pod, isStuck: boolean): Generator<undefined, string[]> {
   const sorted = sortClaims(state, pod);
-  if (sorted.kind !== "sorted") return [];
+  if (sorted.kind !== "sorted") return yield* hopelessHints(state, pod);
   const bound = sorted.bound.map((claim) => boundClaim(state, claim, []));
   const open = sorted.delayed.map(({ claim }) => claim);
+  const near: string[] = [];
+  for (const claim of open) {
+    near.push(...reservationHints(state, claim));
+    near.push(...(yield* nearMisses(state, claim, isStuck)));
+  }
   return [
     ...pinHints(state, pod, bound),
     ...bound.flatMap((one) => zoneHints(state, one)),
     ...sorted.bound.flatMap((claim) => soleUserHints(state, pod, claim)),
     ...(pod.nodeName === undefined ? [] : open.flatMap((claim) => unscheduledHints(claim))),
-    ...open.flatMap((claim) => reservationHints(state, claim)),
-    ...open.flatMap((claim) => openHints(state, claim, isStuck)),
+    ...near,
     ...(isStuck ? capacityHints(state, open) : []),
   ];
+}
+
+/** Where the Pod as a whole is refused: a class that is misspelt, or missing, is seen by the volumes of others. */
+function* hopelessHints(state: ClusterState, pod: Pod): Generator<undefined, string[]> {
+  const hints: string[] = [];
+  for (const { claim: key } of pod.claims) {
+    const claim = state.get("claim", key);
+    if (!claim || claim.volumeName !== undefined || state.get("class", claim.class)) continue;
+    hints.push(...(yield* nearMisses(state, claim, true)));
+  }
+  return hints;
 }
 
 /** Where the bound volumes let the Pod be. Nothing where they leave it many nodes. */
@@ -150,41 +175,6 @@ function reservationHints(state: ClusterState, claim: Claim): string[] {
     });
 }
 
-/** What free volumes there are that nearly do. */
-function openHints(state: ClusterState, claim: Claim, isStuck: boolean): string[] {
-  const all = Array.from(state.volumes.names(), (name) => state.volumes.get(name)).filter((volume) => !!volume);
-  const hints: string[] = [];
-  const ofClass = all.filter((volume) => volume.class === claim.class);
-  const storageClass = state.get("class", claim.class);
-  if (isStuck && ofClass.length === 0 && storageClass && !isProvisioned(state, storageClass)) {
-    hints.push(`no volume of class ${claim.class} exists on any node, whatever its size`);
-  }
-  const { selector, ...anyLabels } = claim;
-  if (isStuck && selector) {
-    const free = ofClass.filter((volume) => whyNot(anyLabels, volume, undefined) === undefined);
-    if (free.length > 0 && !free.some(({ labels }) => matchesLabels(selector, labels))) {
-      const asked = selector.requirements.map(requirementText).join(" and ");
-      hints.push(
-        `${volumes(free.length)} of class ${claim.class} would do for claim ${claim.key}, but none carries the labels that it selects: ${asked}`,
-      );
-    }
-  }
-  const strangers = new Map<ClassName, number>();
-  for (const volume of all) {
-    // Volumes without a class are seldom meant to be passed over; those of other classes are, unless nothing else is left.
-    if (volume.class === claim.class || (!isStuck && (volume.class as string) !== "")) continue;
-    if (whyNot({ ...claim, class: volume.class }, volume, undefined) !== undefined) continue;
-    strangers.set(volume.class, (strangers.get(volume.class) ?? 0) + 1);
-  }
-  for (const [name, count] of [...strangers].sort(([a], [b]) => compareText(a, b)).slice(0, namesMax)) {
-    const has = count === 1 ? "has" : "have";
-    hints.push(
-      `${volumes(count)} with enough space ${has} class "${name}" while claim ${claim.key} asks for "${claim.class}"`,
-    );
-  }
-  return hints;
-}
-
 /** Classes whose driver should publish capacity, and does so nowhere or not for every node that has the driver. */
 function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
   return [...new Set(open.map((claim) => claim.class))].sort(compareText).flatMap((name) => {
@@ -222,19 +212,11 @@ function nodesWhere(state: ClusterState, holds: (entry: NodeEntry) => boolean): 
   return new Set([...state.topologies.nodes.values()].filter(holds).map(({ node }) => node.name));
 }
 
-function volumes(count: number): string {
-  return count === 1 ? "1 free volume" : `${count} free volumes`;
-}
-
 function list(names: Iterable<string>): string {
   const all = [...names].sort(compareText);
   if (all.length === 0) return "no node";
   const shown = all.slice(0, namesMax).map((name) => (name === "" ? '""' : name));
   return `${shown.join(", ")}${all.length > namesMax ? ` and ${all.length - namesMax} more` : ""}`;
-}
-
-function requirementText({ key, operator, values }: Requirement): string {
-  return `${key} ${operator}${values.size === 0 ? "" : ` [${[...values].join(", ")}]`}`;
 }
 
 export function affinityText(affinity: NodeSelector | undefined): string {

@@ -72,3 +72,9 @@ export function formatBytes(bytes: Bytes): string {
   const whole = bytes >> shift;
   return `${whole}${tenths === 0n ? "" : `.${tenths}`}${suffixes[step]}`;
 }
+
+/** The short form where it is exact, else all digits: a volume of a rounded size may be a few bytes too small. */
+export function exactBytes(bytes: Bytes): string {
+  const short = formatBytes(bytes);
+  return parseBytes(short) === bytes ? short : String(bytes);
+}

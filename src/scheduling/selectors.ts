@@ -130,3 +130,8 @@ function parseInteger(text: string): bigint | undefined {
   const value = BigInt(text);
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
+
+/** "disk In [ssd, nvme]", for explanations. */
+export function requirementText({ key, operator, values }: Requirement): string {
+  return `${key} ${operator}${values.size === 0 ? "" : ` [${[...values].join(", ")}]`}`;
+}

@@ -4,8 +4,10 @@
  */
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
-import { type AccessModes, accessModeBits, type Claim, type Node } from "./objects.ts";
-import { addBytes, type Bytes, formatBytes, parseBytes, subtractBytes, zero } from "./quantity.ts";
+import { modesText } from "./near-misses.ts";
+import { nearestName } from "./near-name.ts";
+import type { Claim, Node } from "./objects.ts";
+import { addBytes, type Bytes, exactBytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason, PodReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { Stuck, Trouble } from "./troubles.ts";
@@ -158,12 +160,6 @@ function wantedVolume({ class: name, request, mode, accessModes, attributesClass
   return `a volume of class ${name} with at least ${exactBytes(request ?? zero)} (${properties.join(", ")})`;
 }
 
-/** The short form where it is exact, else all digits: a volume of a rounded size may be a few bytes too small. */
-function exactBytes(bytes: Bytes): string {
-  const short = formatBytes(bytes);
-  return parseBytes(short) === bytes ? short : String(bytes);
-}
-
 /** Why the Pod is held elsewhere, where nothing that is done on the node itself would help. */
 function pinText(
   state: ClusterState,
@@ -196,11 +192,6 @@ function pinText(
   }
 }
 
-function modesText(accessModes: AccessModes): string {
-  const names = Object.entries(accessModeBits).flatMap(([name, bit]) => ((accessModes & bit) === 0 ? [] : [name]));
-  return names.length === 0 ? "any access mode" : names.join("+");
-}
-
 export function suggestForPod(state: ClusterState, reason: PodReason, key: ClaimKey): string {
   const claim = state.get("claim", key);
   switch (reason) {
@@ -219,8 +210,14 @@ export function suggestForPod(state: ClusterState, reason: PodReason, key: Claim
     case "unboundImmediate":
       if (!claim || claim.class === "")
         return `Claim ${key} has no class: give it one, or a volume that the PV controller can bind`;
-      return state.get("class", claim.class)
-        ? `Class ${claim.class} binds immediately: the PV controller must bind claim ${key} first; use WaitForFirstConsumer`
-        : `StorageClass ${claim.class} does not exist: create it, or bind claim ${key} by hand`;
+      if (state.get("class", claim.class)) {
+        return `Class ${claim.class} binds immediately: the PV controller must bind claim ${key} first; use WaitForFirstConsumer`;
+      }
+      return `StorageClass ${claim.class} does not exist${meantClass(state, claim.class)}: create it, or bind claim ${key} by hand`;
   }
+}
+
+function meantClass(state: ClusterState, name: string): string {
+  const meant = nearestName(name, [...state.keys("class")].sort());
+  return meant === undefined ? "" : `, "${meant}" does`;
 }

@@ -5,7 +5,7 @@
 import type { Runtime } from "../runtime/runtime.ts";
 import { Turns } from "../runtime/turns.ts";
 import { type Explained, type ExplainOptions, explainInSteps } from "../scheduling/explain.ts";
-import { hintsFor } from "../scheduling/hints.ts";
+import { hintsInSteps } from "../scheduling/hints.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 
@@ -32,15 +32,18 @@ export class Slices {
     signal: AbortSignal,
   ): Promise<Noted | undefined> {
     const before = state.generation;
-    const steps = explainInSteps(state, pod, { ...options, shownMax: nodesShownMax });
+    const explained = await this.#run(explainInSteps(state, pod, { ...options, shownMax: nodesShownMax }), signal);
+    if (!explained) return undefined;
+    const hints = await this.#run(hintsInSteps(state, pod, !explained.explanation.schedulable), signal);
+    if (!hints) return undefined;
+    const changed = state.generation === before ? [] : [changedNote];
+    return { ...explained, notes: [...changed, ...podNotes(pod), ...hints] };
+  }
+
+  async #run<T>(steps: Generator<undefined, T>, signal: AbortSignal): Promise<T | undefined> {
     for (;;) {
       const step = steps.next();
-      if (step.done) {
-        const changed = state.generation === before ? [] : [changedNote];
-        await this.#turns.next();
-        const hints = hintsFor(state, pod, !step.value.explanation.schedulable);
-        return { ...step.value, notes: [...changed, ...podNotes(pod), ...hints] };
-      }
+      if (step.done) return step.value;
       await this.#turns.next();
       if (signal.aborted) return undefined;
     }
