@@ -167,6 +167,10 @@ export function readObject(value: JsonObject, resource: Resource): ApiObject {
       throw badRequest(`${kind} in version "${apiVersion}" cannot be handled as a ${kind}: ${field} is no object`);
     }
   }
+  const unreadable = resource.whyUnreadable?.(value);
+  if (unreadable !== undefined) {
+    throw badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${unreadable}`);
+  }
   return {
     ...value,
     kind,

@@ -21,7 +21,8 @@ import {
   checkVolumeUpdate,
   checkWorkloadUpdate,
 } from "./immutability.ts";
-import type { ApiObject } from "./json.ts";
+import type { ApiObject, JsonObject } from "./json.ts";
+import { leaseRules } from "./leases.ts";
 import type { FieldError } from "./status.ts";
 import {
   checkCapacity,
@@ -66,6 +67,8 @@ export interface Resource {
   readonly createsOnUpdate: boolean;
   /** Put on at creation where the server is told to, and taken off by the protection controllers. */
   readonly protection?: string;
+  /** Why what a client sent is no object of this kind at all. */
+  readonly whyUnreadable?: (sent: JsonObject) => string | undefined;
   readonly fillIn?: (object: ApiObject) => void;
   readonly check?: (object: ApiObject) => FieldError[];
   readonly checkUpdate?: (next: ApiObject, before: ApiObject) => FieldError[];
@@ -241,7 +244,7 @@ const storage = makeRows("storage.k8s.io", "v1", [
 ]);
 
 const others = [
-  ...makeRows("coordination.k8s.io", "v1", [{ plural: "leases", kind: "Lease", createsOnUpdate: true }]),
+  ...makeRows("coordination.k8s.io", "v1", [{ plural: "leases", kind: "Lease", createsOnUpdate: true, ...leaseRules }]),
   ...makeRows("events.k8s.io", "v1", [
     {
       plural: "events",
