@@ -192,7 +192,7 @@ export class Planner {
       const index = this.#bySize[nth] ?? 0;
       if (this.#isUnserved(index)) return this.#refusal(index, this.#whyUnserved(index, avoid));
     }
-    return this.#provision();
+    return this.#anyFromPool ? this.#provision() : this.#fits;
   }
 
   #begin(entry: NodeEntry, avoid: boolean): void {
@@ -256,7 +256,6 @@ export class Planner {
 
   /** What no volume serves: together all claims of classes that draw on the same pools. */
   #provision(): Outcome {
-    if (!this.#anyFromPool) return this.#fits;
     const groups = new Map<string, number[]>();
     for (const [index, open] of this.open.entries()) {
       if (this.#volumes[index] !== provisioned || !open.needsCapacity || isUnderway(open)) continue;
