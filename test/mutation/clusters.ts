@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { run } from "../oracle/compare.ts";
 import { generate } from "../oracle/generate.ts";
 
-const clusters = 60;
+const clusters = 100;
 const together = 5;
 
 const firsts = Array.from({ length: clusters / together }, (_, index) => 1 + index * together);

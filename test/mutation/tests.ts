@@ -8,7 +8,6 @@ const rules = [
   "test/cases.test.ts",
   "test/field-reports/{claims,explain,matching}.test.ts",
   "test/upstream/{filter,matching,migration,reserve,scoring,requeue,departures}.ts",
-  "test/oracle/assignment.test.ts",
   "test/mutation/clusters.ts",
 ];
 

@@ -9,8 +9,10 @@ export default defineConfig({
     pool: "threads",
     maxWorkers: 1,
     testTimeout: 0,
+    // How long something takes says nothing where every expression has a switch.
+    testNamePattern: /^(?!.*\bsoon\b)/,
     reporters: [{}],
     // Fewer random inputs than `npm test`: each mutant meets them.
-    env: { ORACLE_RUNS: "300", STATE_RUNS: "100" },
+    env: { STATE_RUNS: "100" },
   },
 });

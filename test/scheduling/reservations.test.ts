@@ -49,14 +49,52 @@ test("an assumption says for whom, where and what; the volume knows it too", () 
   expect(reservations.assumedFor(volumeName("v-a"))?.claim).toBe("d/x");
   expect(reservations.assumedFor(volumeName("v-b"))).toBeUndefined();
   const [provision] = reservations.dump().assumptions;
+  const [pool] = [...world.state.pools.all()].filter(({ promised }) => promised > 0n);
   expect(provision).toMatchObject({
     claim: "d/dx",
     node: "a",
     pods: ["up"],
     ageMs: 7,
-    target: { kind: "provision", class: "csi", bytes: 6n << 30n },
+    target: { kind: "provision", class: "csi", bytes: 6n << 30n, pool: pool?.key },
   });
   expect(reservations.dump().holds).toEqual([]);
+});
+
+test("a promise of a driver that publishes nothing names no pool", () => {
+  const world = makeWorld().add(makeDriver("csi.example", false));
+  assume(world, "p", "a", "dx");
+  expect(world.state.reservations.of(claimUid("udx"))?.target).toEqual({
+    kind: "provision",
+    class: "csi",
+    bytes: 6n << 30n,
+  });
+});
+
+test("a volume that is gone is assumed for nobody", () => {
+  const world = makeWorld();
+  assume(world, "p", "a", "x");
+  world.state.delete("volume", "v-b");
+  expect(world.state.reservations.assumptionCount).toBe(1);
+  world.state.delete("volume", "v-a");
+  expect(world.state.reservations.assumptionCount).toBe(0);
+  expect(world.state.reservations.assumedFor(volumeName("v-a"))).toBeUndefined();
+});
+
+test("a claim that the API shows bound is not refused for what was once assumed for it", () => {
+  const world = makeWorld();
+  assume(world, "p", "a", "x");
+  world.add(makePV("v-b", { on: "b", claim: "x", claimUid: "ux" }), makePVC("x", { volume: "v-b" }));
+  expect(assume(world, "q", "b", "x")).toEqual({ ok: true });
+});
+
+test("what the driver published less, before the write was seen, is the promise's own", () => {
+  const world = makeWorld().add(makePVC("small", { request: "4Gi", class: "csi" }));
+  assume(world, "p", "a", "dx");
+  world.add(makeCapacity("pool-a", { class: "csi", on: "a", capacity: "4Gi", version: "2" }));
+  world.add(makePVC("dx", { ...csi, selectedNode: "a" }));
+  expect(fitting(world, "small")).toEqual(["b"]);
+  world.add(makePV("made", { on: "a", class: "csi", capacity: "6Gi", claim: "dx", claimUid: "udx" }));
+  expect(fitting(world, "small")).toEqual(["a", "b"]);
 });
 
 test("an assumption ends the Pod's holds, those of other nodes too", () => {
@@ -156,6 +194,11 @@ test("the last Pod that leaves an assumption ends it, and takes its holds along"
   expect(fitting(world, "y")).toEqual(["a", "b"]);
 });
 
+const annotated = {
+  ...(makePVC("dx")["metadata"] as Raw),
+  annotations: { "pv.kubernetes.io/bind-completed": "yes" },
+};
+
 const written: Record<string, { claim: string; seen: Raw; ends: boolean }> = {
   "the volume names the claim": {
     claim: "x",
@@ -177,6 +220,11 @@ const written: Record<string, { claim: string; seen: Raw; ends: boolean }> = {
   "the claim has another node": { claim: "dx", seen: makePVC("dx", { ...csi, selectedNode: "b" }), ends: false },
   "the claim changed otherwise": { claim: "dx", seen: makePVC("dx", { ...csi, version: "2" }), ends: false },
   "the claim is bound": { claim: "dx", seen: makePVC("dx", { ...csi, volume: "made" }), ends: true },
+  "the claim has the annotation of a bound one and no volume": {
+    claim: "dx",
+    seen: { ...makePVC("dx", csi), metadata: annotated },
+    ends: false,
+  },
   "the claim is half bound": {
     claim: "dx",
     seen: makePVC("dx", { ...csi, volume: "made", halfBound: true }),
