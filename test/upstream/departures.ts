@@ -2,17 +2,30 @@
 import { describe, expect } from "vitest";
 import { explainPod } from "../../src/scheduling/explain.ts";
 import { World as BindWorld } from "../binding/world.ts";
-import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
+import {
+  makeCapacity,
+  makeClass,
+  makeCsiNode,
+  makeDriver,
+  makeNode,
+  makePV,
+  makePVC,
+  type Raw,
+} from "../support/make.ts";
 import { World } from "../support/world.ts";
 import { ask, departure, expectDeparture, type NodeAnswer, texts } from "./support.ts";
 
 describe("departures", () => {
   departure("D7", "of equal volumes upstream takes any, Berth the first by name, however they came", () => {
     const names = ["b", "c", "a"];
-    for (const order of [names, names.toReversed(), names.toSorted()]) {
+    const orders = [names, names.toReversed(), names.toSorted()];
+    const answers = orders.map((order) => {
       const world = new World().add(makeNode("n"), makePVC("x"), ...order.map((name) => makePV(name, { on: "n" })));
-      expect(ask(world, world.pod("p", "x"))).toEqual({ n: ["x=a"] });
-    }
+      return JSON.stringify(ask(world, world.pod("p", "x")));
+    });
+    // Upstream keeps the first of the smallest in the order of a Go map, which is random: VB §3.3.
+    expectDeparture({ upstream: names.length, berth: new Set(answers).size, want: 1 });
+    expect(answers[0]).toBe(JSON.stringify({ n: ["x=a"] }));
   });
   departure("D8", "upstream reads all volumes of the class for each node; Berth reads what the node reaches", () => {
     const world = new World().add(makeNode("n"), makePVC("x"), makePV("here", { on: "n" }));
@@ -41,7 +54,10 @@ describe("departures", () => {
     world.add(makePV("small", { on: "n1", capacity: "4Gi" }), makePV("block", { on: "n2", volumeMode: "Block" }));
     const pod = world.pod("p", "x");
     expect(ask(world, pod)).toEqual({ n1: texts.bind, n2: texts.bind, n3: texts.bind });
-    expect(explainPod(world.state, pod).nodes.map(({ claims }) => claims)).toEqual([
+    // Upstream says no more than the text, which is one for three causes.
+    const causes = explainPod(world.state, pod).nodes.map(({ claims }) => claims);
+    expectDeparture({ upstream: 1, berth: new Set(causes.map((claims) => JSON.stringify(claims))).size, want: 3 });
+    expect(causes).toEqual([
       [{ claim: "d/x", refused: [{ volume: "small", why: "too small: 4Gi of 10Gi" }] }],
       [{ claim: "d/x", refused: [{ volume: "block", why: "volumeMode Block, the claim asks for Filesystem" }] }],
       [{ claim: "d/x", refused: [] }],
@@ -82,5 +98,50 @@ describe("departures", () => {
     expect(world.reasons(pod, "n")).toEqual(["provisioningBackoff"]);
     world.now += 5_000;
     expect(ask(world, pod)).toEqual({ n: ["x=+csi"] });
+  });
+  departure("D19", "a node without the class's driver is refused where other nodes have it (FR-032)", () => {
+    const world = new World().add(makeNode("n1"), makeNode("n2"), makeClass("csi", { provisioner: "csi.example" }));
+    world.add(makeCsiNode("n1", "csi.example"), makePVC("x", { class: "csi" }));
+    // Upstream does not look at CSINode for volumes that do not exist yet: VB §2.2 F4.
+    expectDeparture<Record<string, NodeAnswer>>({
+      upstream: { n1: ["x=+csi"], n2: ["x=+csi"] },
+      berth: ask(world, world.pod("p", "x")),
+      want: { n1: ["x=+csi"], n2: texts.bind },
+    });
+  });
+  departure(
+    "D20",
+    "nothing is left to a provisioner that nobody runs, where the class has volumes made by hand",
+    () => {
+      const world = new World().add(
+        makeNode("n1"),
+        makeNode("n2"),
+        makeClass("disks", { provisioner: "made.up/local" }),
+      );
+      world.add(makePVC("x", { class: "disks" }), makePV("a", { on: "n1", class: "disks" }));
+      // Upstream: any provisioner but no-provisioner may make it, wherever the topology allows: VB §2.2 F4b.
+      expectDeparture<Record<string, NodeAnswer>>({
+        upstream: { n1: ["x=a"], n2: ["x=+disks"] },
+        berth: ask(world, world.pod("p", "x")),
+        want: { n1: ["x=a"], n2: texts.bind },
+      });
+    },
+  );
+  departure("D21", "a class that names an in-tree plugin is judged by the CSI driver that serves it", () => {
+    const world = new World().add(makeNode("n1"), makeNode("n2"));
+    world.add(makeClass("old", { provisioner: "kubernetes.io/gce-pd" }), makeDriver("pd.csi.storage.gke.io", true));
+    world.add(makePVC("x", { class: "old", request: "10Gi" }));
+    for (const [on, capacity] of [
+      ["n1", "40Gi"],
+      ["n2", "4Gi"],
+    ] as const) {
+      world.add(makeCapacity(`c-${on}`, { class: "old", on, capacity }));
+    }
+    // Upstream looks for a CSIDriver of the plugin's name, finds none, and asks for no capacity: VB §2.2 F4e.
+    expectDeparture<Record<string, NodeAnswer>>({
+      upstream: { n1: ["x=+old"], n2: ["x=+old"] },
+      berth: ask(world, world.pod("p", "x")),
+      want: { n1: ["x=+old"], n2: texts.space },
+    });
   });
 });
