@@ -1,0 +1,115 @@
+/** What decisions read is a copy of what the state says: asked after every change, it answers as one that was asked but once. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { filterNodes } from "../../src/scheduling/filter.ts";
+import { nodeName, podUid, volumeName } from "../../src/scheduling/names.ts";
+import type { Plan } from "../../src/scheduling/plan.ts";
+import { makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
+import { describePlan, World } from "../support/world.ts";
+
+const nodes = ["a", "b", "c"].map(nodeName);
+const node = fc.constantFrom(...nodes);
+const volume = fc.integer({ min: 0, max: 11 }).map((number) => `v${number}`);
+const inZone = [{ matchExpressions: [{ key: "zone", operator: "In", values: ["z"] }] }];
+const onField = (name: string): unknown[] => [
+  { matchFields: [{ key: "metadata.name", operator: "In", values: [name] }] },
+];
+
+type Step =
+  | { readonly put: Raw }
+  | { readonly remove: readonly ["node" | "volume", string] }
+  | { readonly holder: string; readonly volumes: readonly string[] }
+  | { readonly assumed: string };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.tuple(node, fc.boolean()).map(([on, zoned]) => ({ put: makeNode(on, zoned ? { zone: "z" } : {}) })),
+  },
+  { weight: 1, arbitrary: node.map((on): Step => ({ remove: ["node", on] })) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(volume, node, fc.integer({ min: 1, max: 4 }), fc.constantFrom("host", "host", "field", "zone"))
+      .map(([name, on, size, how]) => {
+        const where = how === "host" ? { on } : { terms: (how === "zone" ? inZone : onField(on)) as never };
+        return { put: makePV(name, { ...where, capacity: `${size}Gi` }) };
+      }),
+  },
+  { weight: 3, arbitrary: volume.map((name): Step => ({ remove: ["volume", name] })) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ holder: fc.constantFrom("p", "q"), volumes: fc.array(volume, { maxLength: 4 }) }),
+  },
+  { weight: 2, arbitrary: volume.map((assumed) => ({ assumed })) },
+);
+
+/** The claims that promises are made to, one a volume, and those that are asked about. */
+const claims = [
+  ...Array.from({ length: 12 }, (_, number) => makePVC(`for-v${number}`, { request: "1Gi" })),
+  makePVC("x", { request: "1Gi" }),
+  makePVC("y", { request: "2Gi" }),
+  makePVC("z", { request: "2Gi", modes: ["ReadWriteOnce", "ReadOnlyMany"] }),
+];
+
+function planOf(world: World, names: readonly string[]): Plan {
+  const planned = names.flatMap((name) => {
+    const claim = world.state.get("claim", `d/for-${name}`);
+    const found = world.state.get("volume", volumeName(name));
+    return claim && found ? [{ kind: "static" as const, claim, volume: found }] : [];
+  });
+  return { node: nodeName("a"), contended: false, claims: planned };
+}
+
+function take(world: World, one: Step): void {
+  if ("put" in one) world.add(one.put);
+  else if ("remove" in one) world.state.delete(...one.remove);
+  else if ("holder" in one) world.state.reservations.hold(podUid(one.holder), [planOf(world, one.volumes)]);
+  else if (world.state.reservations.assumedFor(volumeName(one.assumed)))
+    world.state.reservations.forget(podUid(one.assumed));
+  else world.state.reservations.assume(podUid(one.assumed), planOf(world, [one.assumed]));
+}
+
+function answers(world: World): unknown {
+  return [["x"], ["x", "y"], ["x", "y", "z"]].map((mounted) => {
+    const verdict = filterNodes(world.state, world.pod("asks", ...mounted), [...nodes, ...nodes]);
+    if (verdict.kind !== "judged") return verdict;
+    const found = verdict.nodes;
+    return found.names.map((name, index) => {
+      const one = found.verdict(index);
+      expect(one.fits).toBe(found.fits(index));
+      return [name, found.surplus(index), found.contended(index), one.fits ? describePlan(one.plan) : one.text];
+    });
+  });
+}
+
+test("a state that is asked after every change answers as one that is asked once, in the end", {
+  timeout: 120_000,
+}, () => {
+  let fitting = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => {
+      const often = new World().add(...claims, ...nodes.map((name) => makeNode(name)));
+      const once = new World().add(...claims, ...nodes.map((name) => makeNode(name)));
+      for (const one of steps) {
+        answers(often);
+        take(often, one);
+        take(once, one);
+      }
+      expect(answers(often)).toEqual(answers(once));
+      fitting += once.fitting(once.pod("p", "x", "y")).length;
+    }),
+    { numRuns: Number(process.env["STATE_RUNS"] ?? 150) },
+  );
+  expect(fitting).toBeGreaterThan(20);
+});
+
+test("a node that outgrows its place again and again, and every node after it, keeps its own volumes", () => {
+  const world = new World().add(...claims, ...nodes.map((name) => makeNode(name)));
+  for (let round = 0; round < 1_500; round++) {
+    for (const on of nodes) world.add(makePV(`${on}-${round}`, { on, capacity: "1Gi" }));
+    if (round % 100 !== 99) continue;
+    expect(world.fitting(world.pod("p", "x"))).toEqual(nodes);
+    for (const on of nodes) expect(world.planned(world.pod("p", "x"), on)).toEqual([`x=${on}-0`]);
+  }
+});
