@@ -110,3 +110,71 @@ test.for(Object.entries(doubts))(
     expect(promised()).toEqual([]);
   },
 );
+
+/** A bind that ended in doubt after ten seconds: the write is given up for good, or taken for landed, 70 s later. */
+async function endedInDoubt(): Promise<Body> {
+  await world.pv("a", { on: "n1" });
+  await world.pvc("x");
+  const pod = await world.pod("p", ["x"]);
+  await world.start({ bindTimeoutMs: 10_000 });
+  lossThenThrottling(async () => {});
+  world.bind(pod, "n1");
+  await world.runtime.advance(12_000);
+  return pod;
+}
+
+test("while the API cannot be asked, a promise in doubt stays, and is looked at again", async () => {
+  await endedInDoubt();
+  world.fault = () => Promise.resolve(reply(500));
+  await world.runtime.advance(90_000);
+  expect(promised()).toEqual(["d/x on n1"]);
+  world.fault = undefined;
+  await world.runtime.advance(70_000);
+  expect(promised()).toEqual([]);
+});
+
+test("a promise in doubt that a newer bind takes over, while the API is asked about it, is that bind's", async () => {
+  const pod = await endedInDoubt();
+  let isFirst = true;
+  world.fault = (request, pass) => {
+    if (request.method === "PATCH") return world.runtime.sleep(9_000).then(pass);
+    if (!isFirst || !request.path.endsWith("/persistentvolumes/a")) return undefined;
+    isFirst = false;
+    return world.runtime.sleep(3_000).then(pass);
+  };
+  await world.runtime.advance(69_000);
+  expect(isFirst).toBe(false);
+  const newer = world.bind(pod, "n1");
+  await world.runtime.advance(5_000);
+  expect([promised(), newer.answer]).toEqual([["d/x on n1"], undefined]);
+});
+
+const afterRefusal: Record<string, { before: () => unknown; kept: boolean }> = {
+  "and the node rests: the sibling's volume goes back": { before: () => {}, kept: false },
+  "and a volume has come that serves it here: the sibling's stays": {
+    before: () => world.pv("b", { on: "n1", class: "csi" }),
+    kept: true,
+  },
+  "and its class cannot be read: a doubt undoes nothing": {
+    before: () => world.berth.cluster.state.setAside("class", "csi", "volumeBindingMode: wrong"),
+    kept: true,
+  },
+};
+test.for(Object.entries(afterRefusal))(
+  "departure D18: one of two claims is refused by its provisioner, %s",
+  async ([, { before, kept }]) => {
+    await world.pv("a", { on: "n1" });
+    await world.pvc("w");
+    await world.pvc("x", { class: "csi" });
+    const pod = await world.pod("p", ["w", "x"]);
+    await world.start();
+    const bind = world.bind(pod, "n1");
+    await world.runtime.settle();
+    await before();
+    await world.patch("claim", "d/x", { metadata: { annotations: { "volume.kubernetes.io/selected-node": null } } });
+    await world.runtime.settle();
+    expect(bind.answer).toMatch(/provisioning of claim d\/x on node n1 was refused/);
+    expect((await world.get("volume", "a")).spec.claimRef !== undefined).toBe(kept);
+    expect(promised()).toEqual([]);
+  },
+);
