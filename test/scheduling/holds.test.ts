@@ -181,3 +181,60 @@ test("a bound claim is no promise", () => {
   expect(world.state.reservations.assumptionCount).toBe(0);
   expect(world.plan(world.pod("p", "b"), "a").node).toBe(nodeName("a"));
 });
+
+test("what is assumed for a claim is held for it no more, and the rest of the hold stays", () => {
+  const world = makeWorld();
+  hold(world, "p", ["x", "dx"], "a", "b");
+  const [plan] = plansOf(world, "q", ["x"], ["a"]);
+  if (!plan) throw new Error("no plan");
+  world.state.reservations.assume(podUid("uq"), plan);
+  expect(isFree(world, "y", "b")).toBe(true);
+  expect([isFree(world, "dy", "a"), isFree(world, "dy", "b")]).toEqual([false, false]);
+  expect(held(world)["up"]).toHaveLength(2);
+  world.state.reservations.release(podUid("up"));
+  expect([isFree(world, "dy", "a"), isFree(world, "dy", "b")]).toEqual([true, true]);
+  world.state.reservations.forget(podUid("uq"));
+  expect([isFree(world, "y", "a"), isFree(world, "y", "b")]).toEqual([true, true]);
+});
+
+test("a Pod whose every claim is assumed by another holds nothing", () => {
+  const world = makeWorld();
+  hold(world, "p", ["x"], "a");
+  const [plan] = plansOf(world, "q", ["x"], ["a"]);
+  if (!plan) throw new Error("no plan");
+  world.state.reservations.assume(podUid("uq"), plan);
+  expect([held(world), world.state.reservations.holds.count]).toEqual([{}, 0]);
+});
+
+test("what two Pods hold of a pool for the claim that both mount counts once, until both let go", () => {
+  const world = makeWorld().add(makePVC("d4", { request: "4Gi", class: "csi" }));
+  hold(world, "p", ["dx"], "a");
+  hold(world, "q", ["dx"], "a");
+  expect([isFree(world, "d4", "a"), isFree(world, "dy", "a")]).toEqual([true, false]);
+  world.state.reservations.release(podUid("up"));
+  expect([isFree(world, "d4", "a"), isFree(world, "dy", "a")]).toEqual([true, false]);
+  world.state.reservations.release(podUid("uq"));
+  expect(isFree(world, "dy", "a")).toBe(true);
+});
+
+test("a claim that has a promise in the pool is not held there besides", () => {
+  const world = makeWorld();
+  world.add(makePVC("dx", { request: "6Gi", class: "csi", selectedNode: "a" }));
+  hold(world, "p", ["dx"], "a");
+  expect(held(world)).toEqual({});
+});
+
+test("a driver that publishes no capacity has no pool to hold", () => {
+  const world = makeWorld().add(makeDriver("csi.example", false));
+  hold(world, "p", ["dx"], "a", "b");
+  expect(held(world)).toEqual({});
+});
+
+test("a plan whose volume or pool is gone by now holds nothing of it", () => {
+  const world = makeWorld();
+  const plans = plansOf(world, "p", ["x", "dx"], ["a"]);
+  world.state.delete("volume", "v-a");
+  world.state.delete("capacity", "kube-system/pool-a");
+  world.state.reservations.hold(podUid("up"), plans);
+  expect(held(world)).toEqual({});
+});
