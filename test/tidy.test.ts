@@ -12,12 +12,14 @@ const mayImport: Record<string, readonly string[]> = {
   kube: ["runtime", "apis", "@kubernetes/client-node"],
   cluster: ["scheduling", "apis", "kube", "runtime"],
   binding: ["scheduling", "apis", "kube", "cluster", "runtime"],
+  election: ["kube", "runtime"],
   server: [
     "scheduling",
     "apis",
     "kube",
     "cluster",
     "binding",
+    "election",
     "runtime",
     "metrics.ts",
     "log.ts",
@@ -37,7 +39,7 @@ const mayImport: Record<string, readonly string[]> = {
 const sandboxMayKnow = ["src/scheduling/names.ts", "src/scheduling/quantity.ts"];
 
 /** Time, randomness and the network are handed in where the simulation must own them (docs/architecture.md). */
-const injected = ["cluster", "binding", "server", "sandbox"];
+const injected = ["cluster", "binding", "election", "server", "sandbox"];
 const outside =
   /\bDate\.now\b|new Date\(\)|\bset(Timeout|Interval|Immediate)\b|AbortSignal\.timeout|\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bfetch\(|"node:(http|https|net|tls|crypto|timers)/;
 const moduleState = /^(export )?(let|var) |^(export )?const \w+(: [^=]+)? = new (Map|Set|WeakMap|WeakSet)\(\);/m;
