@@ -30,13 +30,8 @@ function delayFirst(path: string, ms: number): void {
 /** Somebody else's claim, and its hand on a volume just before our write to it arrives. */
 async function takeBeforeWrite(name: string): Promise<void> {
   const other = await world.pvc("other", { class: "else" });
-  let isDone = false;
-  world.fault = (request, pass) => {
-    if (isDone || request.method !== "PATCH" || !request.path.endsWith(`/${name}`)) return undefined;
-    isDone = true;
-    const claimRef = { ...foreign, uid: other.metadata.uid };
-    return world.patch("volume", name, { spec: { claimRef } }).then(pass);
-  };
+  const claimRef = { ...foreign, uid: other.metadata.uid };
+  world.beforeFirstWrite(`/${name}`, () => world.patch("volume", name, { spec: { claimRef } }));
 }
 
 describe("two binds for one volume", () => {
@@ -68,12 +63,8 @@ describe("two binds for one volume", () => {
   );
 
   test("195: while the write is on the wire, and while the watch lags behind it, nobody else gets the volume", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    await world.pvc("y");
-    const p1 = await world.pod("p1", ["x"]);
-    const p2 = await world.pod("p2", ["y"]);
-    const { cluster } = await world.start();
+    const [p1, p2] = await world.rivals();
+    const { cluster } = world.berth;
     cluster.hold("volume");
     world.bind(p1, "n1");
     await world.runtime.settle();
@@ -132,10 +123,8 @@ describe("a conflict on the write", () => {
   });
 
   test("FR-062: no other volume: an Error that names the reason, and nothing of ours in the API", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     await takeBeforeWrite("a");
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
@@ -170,16 +159,10 @@ describe("a conflict on the write", () => {
     const pod = await world.pod("p", ["x", "y"]);
     await world.start();
     const other = await world.pvc("other", { class: "else" });
-    let isDone = false;
-    world.fault = (request, pass) => {
-      if (isDone || request.method !== "PATCH" || !request.path.endsWith("/b")) return undefined;
-      isDone = true;
-      return (async () => {
-        await world.bindVolumes();
-        await world.patch("volume", "b", { spec: { claimRef: { ...foreign, uid: other.metadata.uid } } });
-        return pass();
-      })();
-    };
+    world.beforeFirstWrite("/b", async () => {
+      await world.bindVolumes();
+      await world.patch("volume", "b", { spec: { claimRef: { ...foreign, uid: other.metadata.uid } } });
+    });
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(bind.answer).toMatch(/; claim d\/[xy] is already bound to volume a and stays so/);
@@ -188,18 +171,10 @@ describe("a conflict on the write", () => {
   });
 
   test("decision 19: a volume bound between our look and our release is left: the version forbids it", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    await world.start();
+    const pod = await world.oneDisk();
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
-    let isDone = false;
-    world.fault = (request, pass) => {
-      if (isDone || request.method !== "PATCH" || !request.path.endsWith("/a")) return undefined;
-      isDone = true;
-      return world.bindVolumes().then(pass);
-    };
+    world.beforeFirstWrite("/a", () => world.bindVolumes());
     await world.remove("pod", "d/p");
     await world.runtime.advance(2_000);
     expect(bind.answer).toMatch(/claim d\/x is already bound to volume a and stays so/);
@@ -226,10 +201,8 @@ describe("a conflict on the write", () => {
   });
 
   test("a harmless change of the volume is written over with the new version", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     cluster.hold("volume");
     await world.patch("volume", "a", { metadata: { labels: { touched: "yes" } } });
     const bind = world.bind(pod, "n1");
@@ -258,10 +231,8 @@ describe("a conflict on the write", () => {
   });
 
   test("a loss that the watch does not show in time is an Error; the same volume is not chosen again", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     cluster.hold("volume");
     await takeBeforeWrite("a");
     const bind = world.bind(pod, "n1");
@@ -274,12 +245,7 @@ describe("a conflict on the write", () => {
     await world.pvc("x", { class: "csi" });
     const pod = await world.pod("p", ["x"]);
     await world.start();
-    let isDone = false;
-    world.fault = (request, pass) => {
-      if (isDone || request.method !== "PATCH") return undefined;
-      isDone = true;
-      return world.patch("claim", "d/x", { metadata: { annotations: { touched: "yes" } } }).then(pass);
-    };
+    world.beforeFirstWrite("/x", () => world.patch("claim", "d/x", { metadata: { annotations: { touched: "yes" } } }));
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(world.writes.map(({ status }) => status)).toEqual([409, 200]);
@@ -293,13 +259,8 @@ describe("a conflict on the write", () => {
     await world.pvc("x", { class: "csi" });
     const pod = await world.pod("p", ["w", "x"]);
     await world.start();
-    let isDone = false;
-    world.fault = (request, pass) => {
-      if (isDone || request.method !== "PATCH" || !request.path.endsWith("/x")) return undefined;
-      isDone = true;
-      const annotations = { "volume.kubernetes.io/selected-node": "n2" };
-      return world.patch("claim", "d/x", { metadata: { annotations } }).then(pass);
-    };
+    const annotations = { "volume.kubernetes.io/selected-node": "n2" };
+    world.beforeFirstWrite("/x", () => world.patch("claim", "d/x", { metadata: { annotations } }));
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(bind.answer).toMatch(/claim d\/x is being provisioned on node n2/);
@@ -312,10 +273,7 @@ describe("unknown outcomes", () => {
     ["504 after it took effect", true],
     ["504 before it took effect", false],
   ] as const)("a claimRef write answered %s is settled by a live read, and written once", async ([, takesEffect]) => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    await world.start();
+    const pod = await world.oneDisk();
     let isDone = false;
     world.fault = (request, pass) => {
       if (isDone || request.method !== "PATCH") return undefined;
@@ -331,12 +289,7 @@ describe("unknown outcomes", () => {
   });
 
   test("FR-060: a write that takes 45 s and is given up keeps its promise; it lands, and nobody else was given the volume", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    await world.pvc("y");
-    const p1 = await world.pod("p1", ["x"]);
-    const p2 = await world.pod("p2", ["y"]);
-    await world.start();
+    const [p1, p2] = await world.rivals();
     delayFirst("/persistentvolumes/a", 45_000);
     const bind = world.bind(p1, "n1");
     await world.runtime.advance(9_000);
@@ -355,12 +308,8 @@ describe("unknown outcomes", () => {
   });
 
   test("FR-060: when the bind ends with a write in doubt the promise outlives it, until the API has had its say", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    await world.pvc("y");
-    const p1 = await world.pod("p1", ["x"]);
-    const p2 = await world.pod("p2", ["y"]);
-    const { cluster } = await world.start({ bindTimeoutMs: 15_000 });
+    const [p1, p2] = await world.rivals({ bindTimeoutMs: 15_000 });
+    const { cluster } = world.berth;
     world.fault = (request) => (request.method === "PATCH" ? new Promise(() => {}) : undefined);
     const bind = world.bind(p1, "n1");
     await world.runtime.advance(40_000);
@@ -423,10 +372,7 @@ describe("unknown outcomes", () => {
   });
 
   test("429: Retry-After is obeyed, for volumes and for the pod", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    await world.start();
+    const pod = await world.oneDisk();
     const refused = new Set<string>();
     world.fault = (request) => {
       if (request.method === "GET" || refused.has(request.path)) return undefined;
@@ -442,10 +388,8 @@ describe("unknown outcomes", () => {
   });
 
   test("FR-057: a write that is tried again looks first whether its claim is still there", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     world.fault = (request) =>
       request.method === "PATCH" ? Promise.resolve(reply(429, {}, { "retry-after": "60" })) : undefined;
     const bind = world.bind(pod, "n1");
@@ -476,10 +420,8 @@ describe("unknown outcomes", () => {
   });
 
   test("a write that the API forbids ends the bind at once, and says what may be missing", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     world.fault = (request) =>
       request.method === "PATCH" ? Promise.resolve(reply(403, { message: "berth may not patch" })) : undefined;
     const bind = world.bind(pod, "n1");
@@ -489,10 +431,7 @@ describe("unknown outcomes", () => {
   });
 
   test("a live read that fails for good is an Error, and nothing is written", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    await world.start();
+    const pod = await world.oneDisk();
     world.fault = (request) => (request.method === "GET" ? Promise.resolve(reply(500)) : undefined);
     const bind = world.bind(pod, "n1");
     await world.runtime.advance(5_000);

@@ -14,10 +14,7 @@ const paths = (): string[] => world.writes.map(({ method, path }) => `${method} 
 
 describe("volume writes", () => {
   test("106: a claim on a free volume gets a claimRef, is awaited, and then the pod is bound", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    await world.start();
+    const pod = await world.oneDisk();
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
     expect(paths()).toEqual(["PATCH persistentvolumes/a"]);
@@ -214,10 +211,8 @@ describe("the look before the first write", () => {
   );
 
   test("200: a pod that is on the node already is a success without a write", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     cluster.hold("pod");
     await world.call("POST", "/api/v1/namespaces/d/pods/p/binding", {
       metadata: { name: "p" },
@@ -263,10 +258,8 @@ describe("the look before the first write", () => {
   });
 
   test("FR-055: a cache that is not ready answers so and writes nothing", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     cluster.readiness = () => ({ ready: false, why: "claims are not listed yet" });
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();
@@ -302,10 +295,8 @@ describe("refusals", () => {
   });
 
   test("an object that cannot be read is named", async () => {
-    await world.pv("a", { on: "n1" });
-    await world.pvc("x");
-    const pod = await world.pod("p", ["x"]);
-    const { cluster } = await world.start();
+    const pod = await world.oneDisk();
+    const { cluster } = world.berth;
     cluster.state.setAside("class", "local", "volumeBindingMode: 100% wrong");
     const bind = world.bind(pod, "n1");
     await world.runtime.settle();

@@ -244,6 +244,23 @@ describe("static volumes", () => {
 });
 
 describe("claims to provision", () => {
+  test("a refusal of which the watch shows the end alone makes the node rest all the same (departure D18)", async () => {
+    claim = await world.pvc("x", { class: "csi" });
+    pod = await world.pod("p", ["x"]);
+    const { cluster } = await world.start();
+    cluster.hold("claim");
+    const bind = await begin();
+    await world.patch("claim", "d/x", { metadata: { annotations: { "volume.kubernetes.io/selected-node": null } } });
+    // As a new list would show it.
+    const live = await cluster.live("claim", "d/x", new AbortController().signal);
+    if (!("object" in live)) throw new Error("no claim");
+    cluster.state.set("claim", "d/x", live.object);
+    await world.patch("pod", "d/p", { metadata: { annotations: { touched: "yes" } } });
+    await world.runtime.settle();
+    expect(bind.answer).toMatch(/provisioning of claim d\/x on node n1 was refused/);
+    expect(cluster.state.rests.dump()).toMatchObject([{ node: "n1", refusals: 1 }]);
+  });
+
   test("110: selected-node is the whole write, guarded by uid and version", async () => {
     await waitProvision();
     const { uid, resourceVersion } = claim.metadata;

@@ -174,6 +174,35 @@ export class World {
     this.create("claim", makePVC(name, facts));
   pod = (name: string, claims: readonly string[]): Promise<Body> => this.create("pod", makePod(name, claims));
 
+  /** The commonest beginning: volume a on n1, claim x, Pod p that mounts it, and Berth started. @returns the Pod */
+  async oneDisk(options: Partial<BinderOptions> = {}): Promise<Body> {
+    await this.pv("a", { on: "n1" });
+    await this.pvc("x");
+    const pod = await this.pod("p", ["x"]);
+    await this.start(options);
+    return pod;
+  }
+
+  /** Two that want one: volume a on n1, claims x and y, Pods p1 and p2 that mount one each, and Berth started. */
+  async rivals(options: Partial<BinderOptions> = {}): Promise<[Body, Body]> {
+    await this.pv("a", { on: "n1" });
+    await this.pvc("x");
+    await this.pvc("y");
+    const pods: [Body, Body] = [await this.pod("p1", ["x"]), await this.pod("p2", ["y"])];
+    await this.start(options);
+    return pods;
+  }
+
+  /** Something happens just before the first write to a path that ends so is served. */
+  beforeFirstWrite(end: string, act: () => Promise<unknown>): void {
+    let isDone = false;
+    this.fault = (request, pass) => {
+      if (isDone || request.method !== "PATCH" || !request.path.endsWith(end)) return undefined;
+      isDone = true;
+      return act().then(pass);
+    };
+  }
+
   /** Begins a bind; the answer is read from what is returned once time has passed. */
   bind(pod: Body, node: string, berth = this.berth): Bind {
     const caller = new AbortController();
