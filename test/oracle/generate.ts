@@ -43,8 +43,8 @@ const troubles = [
 
 type Trouble = (typeof troubles)[number];
 
-/** Besides all things at once: many ways to match, many pools on a node, many promises. */
-const moods = ["mixed", "mixed", "matching", "packing", "crowd"] as const;
+/** Besides all things at once: many ways to match, many pools on a node, many promises, many demands that come and settle. */
+const moods = ["mixed", "mixed", "matching", "packing", "crowd", "provisioning"] as const;
 
 type Mood = (typeof moods)[number];
 
@@ -73,9 +73,10 @@ export function generate(seed: number): Script {
     mixed,
     matching: ["local"],
     packing: ["csi"],
+    provisioning: ["csi"],
     crowd: random.pick([["local"], ["csi"], ["local", "csi"]]),
   };
-  const volumes = { mixed: [0, 6], matching: [4, 6], packing: [0, 2], crowd: [1, 5] }[mood];
+  const volumes = { mixed: [0, 6], matching: [4, 6], packing: [0, 2], crowd: [1, 5], provisioning: [0, 0] }[mood];
   const draw: Draw = {
     random,
     mood,
@@ -98,6 +99,7 @@ function drawTroubles(random: Random, mood: Mood): ReadonlySet<Trouble> {
     mixed: () => random.some(troubles, random.pick([3, 6, 12])),
     matching: () => random.some(ofMatching, 3),
     packing: () => random.some(["change", "selected", "affinity"] as const, 4),
+    provisioning: () => [],
     crowd: () => random.some(["change", "selected", "modes", "selector", "bound"] as const, 4),
   };
   return new Set(some[mood]());
@@ -362,24 +364,41 @@ function republished({ random }: Draw, objects: readonly ObjectLine[]): ObjectLi
   return [{ ...line, capacity: left > 0n ? left : 0n }];
 }
 
+/** A Pod promises; some of what follows on it. */
+function drawPromise(draw: Draw, claims: readonly string[], objects: readonly ObjectLine[]): Script[number][] {
+  const { random, nodes, mood } = draw;
+  const pod = random.pick(["o1", "o2", "p"]);
+  const isBusy = mood === "provisioning";
+  const lines: Script[number][] = [];
+  if (random.once(isBusy ? 5 : 2)) {
+    lines.push({ verb: "hold", pod, nodes: random.some(nodes).concat(random.pick(nodes)), claims });
+  } else lines.push({ verb: "assume", pod, node: random.pick(nodes), claims });
+  if (isBusy ? !random.once(4) : random.once(2)) lines.push({ verb: "written", pod });
+  if (isBusy ? !random.once(4) : random.once(3)) {
+    lines.push({ verb: "finished", claim: random.pick([...claims, ...claims, ...draw.claims]) });
+  }
+  if (random.once(isBusy ? 2 : 4)) lines.push(...republished(draw, objects));
+  if (random.once(8)) lines.push({ verb: "forget", pod: random.pick(["o1", "o2", "p"]) });
+  if (random.once(isBusy ? 4 : 8)) lines.push({ verb: "wait", seconds: random.pick([30, 60, 120, 120]) });
+  return lines;
+}
+
 /** Other Pods promise, writes show, time passes; then the Pod asks. */
 function questionsOf(draw: Draw, objects: readonly ObjectLine[]): Script[number][] {
-  const { random, has, nodes } = draw;
+  const { random, has } = draw;
   const lines: Script[number][] = [];
-  for (let others = random.pick(draw.mood === "crowd" ? [2, 3, 4] : [0, 0, 1, 2]); others > 0; others--) {
-    const pod = random.pick(["o1", "o2", "p"]);
-    const claims = random.shuffled(draw.claims).slice(0, random.pick([1, 1, 2]));
-    const isHold = random.once(2);
-    lines.push(
-      isHold
-        ? { verb: "hold", pod, nodes: random.some(nodes).concat(random.pick(nodes)), claims }
-        : { verb: "assume", pod, node: random.pick(nodes), claims },
-    );
-    if (random.once(2)) lines.push({ verb: "written", pod });
-    if (random.once(3)) lines.push({ verb: "finished", claim: random.pick([...claims, ...claims, ...draw.claims]) });
-    if (random.once(4)) lines.push(...republished(draw, objects));
-    if (random.once(8)) lines.push({ verb: "forget", pod: random.pick(["o1", "o2", "p"]) });
-    if (random.once(8)) lines.push({ verb: "wait", seconds: random.pick([30, 60, 120, 120]) });
+  const others = {
+    mixed: [0, 0, 1, 2],
+    matching: [0, 0, 1, 2],
+    packing: [0, 1, 2],
+    crowd: [2, 3, 4],
+    provisioning: [2, 3, 4, 5],
+  };
+  let claims: readonly string[] = [];
+  for (let left = random.pick(others[draw.mood]); left > 0; left--) {
+    // Often the claims of the last Pod again: shared, or by the Pod itself.
+    if (claims.length === 0 || !random.once(3)) claims = random.shuffled(draw.claims).slice(0, random.pick([1, 1, 2]));
+    lines.push(...drawPromise(draw, claims, objects));
     if (has.has("change") && random.once(2)) lines.push(drawChange(draw));
   }
   const mounted = random.shuffled(["c0", "c1", "c2", "c3"]).slice(0, random.pick([1, 2, 2, 3, 3, 4, 4]));
