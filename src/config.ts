@@ -4,6 +4,7 @@
  */
 import { type ClassOverride, classesProblem, classKeys, readClasses } from "./config/classes.ts";
 import { type Field, type Read, readDocument, type Section } from "./config/document.ts";
+import { defaultElection, electionKeys, electionProblem, type LeaderElection } from "./config/election.ts";
 import {
   type Address,
   address,
@@ -70,6 +71,7 @@ export interface Config {
     /** How often CSI drivers look at their capacity (external-provisioner's --capacity-poll-interval). */
     readonly pollIntervalMs: Milliseconds;
   };
+  readonly leaderElection: LeaderElection;
   readonly scoring: Scoring;
   readonly classes: readonly ClassOverride[];
 }
@@ -90,6 +92,7 @@ export const defaults: Config = freeze({
   // 64 MiB holds about 4,000 whole Nodes.
   limits: { bodyBytesMax: 64 << 20, bindBodyBytesMax: 64 << 10, callsMax: 64, drainTimeoutMs: 20_000 },
   capacity: { pollIntervalMs: 60_000 },
+  leaderElection: defaultElection,
   scoring: defaultScoring,
   classes: [],
 });
@@ -131,6 +134,7 @@ export const fileKeys: Section = {
     },
   },
   capacity: { section: { pollInterval: field("pollIntervalMs", duration) } },
+  leaderElection: { section: electionKeys, check: electionProblem },
   scoring: {
     section: {
       strategy: field("strategy", oneOf(...strategies)),

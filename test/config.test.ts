@@ -32,6 +32,8 @@ cache: {staleAfter: 2m}
 liveReads: {timeout: 500ms, perCallMax: 3, inParallelMax: 1}
 limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, drainTimeout: 1s}
 capacity: {pollInterval: 10s}
+leaderElection:
+  {mode: answers, resourceNamespace: berth, resourceName: x, leaseDuration: 20s, renewDeadline: 10s, retryPeriod: 2s}
 scoring: {strategy: upstream, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}
 classes:
 - {name: local-ssd, provisioning: static}
@@ -51,6 +53,14 @@ classes:
     liveReads: { timeoutMs: 500, perCallMax: 3, inParallelMax: 1 },
     limits: { bodyBytesMax: 16 << 20, bindBodyBytesMax: 1024, callsMax: 5, drainTimeoutMs: 1000 },
     capacity: { pollIntervalMs: 10_000 },
+    leaderElection: {
+      mode: "answers",
+      resourceNamespace: "berth",
+      resourceName: "x",
+      leaseMs: 20_000,
+      renewMs: 10_000,
+      retryMs: 2_000,
+    },
     scoring: {
       strategy: "upstream",
       shape: [
@@ -72,6 +82,26 @@ test("the keys of the file fill the members that have a default, and no others",
 });
 
 const mistakes: Record<string, { file: string; want: string }> = {
+  "a mode of election that there is not": {
+    file: `${head}leaderElection: {mode: true}\n`,
+    want: 'berth.yaml:3: leaderElection.mode is not "answers" or "background" or "off"',
+  },
+  "a Lease lasts whole seconds": {
+    file: `${head}leaderElection:\n  mode: answers\n  leaseDuration: 8500ms\n`,
+    want: "berth.yaml:5: leaderElection.leaseDuration is not a whole number of seconds",
+  },
+  "a leader has given up before the Lease ends": {
+    file: `${head}leaderElection:\n  renewDeadline: 7500ms\n`,
+    want: "berth.yaml:4: leaderElection.renewDeadline leaves no time between renewDeadline and leaseDuration",
+  },
+  "a Lease shorter than the default deadline": {
+    file: `${head}leaderElection:\n  leaseDuration: 5s\n`,
+    want: "berth.yaml:4: leaderElection.leaseDuration leaves no time between renewDeadline and leaseDuration",
+  },
+  "a renewal can be tried again": {
+    file: `${head}leaderElection:\n  retryPeriod: 3s\n`,
+    want: "berth.yaml:4: leaderElection.retryPeriod leaves no time to try again",
+  },
   "an unknown key suggests the near one, with its line": {
     file: `${head}binding:\n  timeot: 600s\n`,
     want: 'berth.yaml:4: binding.timeot is not a known key; did you mean "timeout"?',
