@@ -1,7 +1,7 @@
 /** What a configured curve must be, and how it is read (VB §5). */
 import { expect, test } from "vitest";
 import { type ShapePoint, shapeProblem } from "../../src/scheduling/scoring.ts";
-import { makeNode, makePV, makePVC } from "../support/make.ts";
+import { makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
 const points = (...pairs: readonly (readonly [utilization: number, score: number])[]): ShapePoint[] =>
@@ -47,4 +47,23 @@ test.for([
   [10, 2],
 ] as const)("a disk that a claim fills to %d percent scores %d on a curve that rises and falls", ([gib, want]) => {
   expect(scoreAt(peak, gib)).toBe(want);
+});
+
+const onNode = (claims: readonly Raw[], disks: readonly Raw[], shape: readonly ShapePoint[]): number => {
+  const world = new World({ scoring: { strategy: "upstream", shape } }).add(
+    makeNode("n"),
+    makeNode("other"),
+    ...claims,
+    ...disks,
+    ...claims.map((_, index) => makePV(`w${index}`, { on: "other", capacity: "100000Gi" })),
+  );
+  const mounts = claims.map((claim) => String((claim["metadata"] as Raw)["name"]));
+  return world.scores(world.pod("p", ...mounts))["n"] ?? 0;
+};
+
+test("volumes of one class count together", () => {
+  const claims = [makePVC("x", { request: "10Gi" }), makePVC("y", { request: "40Gi" })];
+  const disks = [makePV("v", { on: "n", capacity: "40Gi" }), makePV("u", { on: "n", capacity: "60Gi" })];
+  // 50Gi of 100Gi, which is neither 10 of 40 nor 40 of 60.
+  expect(onNode(claims, disks, points([0, 0], [49, 0], [50, 10], [51, 0]))).toBe(10);
 });
