@@ -19,6 +19,7 @@ import {
   within,
 } from "./config/values.ts";
 import type { Milliseconds } from "./runtime/runtime.ts";
+import type { DiskRule } from "./scheduling/disks.ts";
 import { defaultScoring, type Scoring, type ShapePoint, shapeProblem, strategies } from "./scheduling/scoring.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -74,6 +75,8 @@ export interface Config {
   readonly leaderElection: LeaderElection;
   readonly scoring: Scoring;
   readonly classes: readonly ClassOverride[];
+  /** How to tell which volumes lie on one disk. */
+  readonly disks: readonly DiskRule[];
 }
 
 export const defaults: Config = freeze({
@@ -95,6 +98,7 @@ export const defaults: Config = freeze({
   leaderElection: defaultElection,
   scoring: defaultScoring,
   classes: [],
+  disks: [],
 });
 
 const field = (member: string, form: Form<unknown>): Field => ({ member, form });
@@ -149,6 +153,7 @@ export const fileKeys: Section = {
         : undefined,
   },
   classes: { listOf: classKeys, needs: ["name"], check: classesProblem },
+  disks: { listOf: { label: field("label", text), kind: field("kind", oneOf("sharedFilesystem", "partitions")) } },
 };
 
 /** A configuration that cannot be used, in one line that says where and what to do. */

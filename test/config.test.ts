@@ -37,6 +37,7 @@ leaderElection:
 scoring: {strategy: upstream, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}
 classes:
 - {name: local-ssd, provisioning: static}
+disks: [{label: example.com/disk, kind: partitions}]
 `,
     "berth.yaml",
   );
@@ -69,6 +70,7 @@ classes:
       ],
     },
     classes: [{ name: "local-ssd", provisioning: "static" }],
+    disks: [{ label: "example.com/disk", kind: "partitions" }],
   });
   expect(Object.isFrozen(config.binding)).toBe(true);
 });

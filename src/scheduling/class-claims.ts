@@ -1,7 +1,8 @@
 /** A Pod's open claims of one class, placed on one node after the other. Claims of different classes never compete. */
 import { areAlike, Dealer } from "./alike.ts";
 import { Choices } from "./choices.ts";
-import { type Liberty, offersWanted, type Want } from "./matching.ts";
+import type { Asker } from "./disk-use.ts";
+import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
 import type { Open } from "./open-claim.ts";
 import { compareLargestFirst } from "./provisioning.ts";
@@ -91,6 +92,21 @@ export class ClassClaims {
       volumes[index] = position === none ? none : this.reach.volume(position);
       sizes[index] = position === none ? 0 : this.reach.capacity(position);
     }
+  }
+
+  /** Per claim all volumes that it may take on the node looked at, the smallest first. */
+  askers(liberty: Liberty, blocked: readonly unknown[]): Asker[] {
+    const { reach } = this;
+    return this.indices.map((index, claim) => {
+      const want = this.#wants[claim] as Want;
+      const candidates: VolumeId[] = [];
+      for (let position = reach.firstLargeEnough(want); position < reach.length; position++) {
+        const offer = reach.offer(position);
+        if (!mayTake(liberty, offer) || !offersWanted(want, offer) || !reach.hasLabels(want, position)) continue;
+        candidates.push(reach.volume(position));
+      }
+      return { index, candidates, canBeProvisioned: blocked[index] === undefined };
+    });
   }
 
   /** Whether any volume suits the claim, as the assignment made last saw it. */

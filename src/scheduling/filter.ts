@@ -7,8 +7,9 @@ import { fault, type SortedClaims, sortClaims } from "./claims.ts";
 import type { NodeName } from "./names.ts";
 import { compareText } from "./names.ts";
 import type { Pod } from "./objects.ts";
+import { type Outcome, provisioned } from "./outcome.ts";
 import type { NodeVerdict, NodeVerdicts, Plan, PlannedClaim, PodVerdict } from "./plan.ts";
-import { type Outcome, Planner, provisioned } from "./planner.ts";
+import { Planner } from "./planner.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import type { Scoring } from "./scoring.ts";
 import type { ClusterState } from "./state.ts";
@@ -141,6 +142,10 @@ class FlatVerdicts implements NodeVerdicts {
 
   surplus(index: number): number {
     return this.#surplus[index] ?? 0;
+  }
+
+  get areDisksKnown(): boolean {
+    return this.#state.disks.areKnown;
   }
 
   get scoring(): Scoring {

@@ -4,10 +4,10 @@ import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import type { ClaimUid, PodUid, VolumeName } from "./names.ts";
 import type { Plan, PoolKey } from "./plan.ts";
 import type { Pool } from "./pools.ts";
-import type { Bytes } from "./quantity.ts";
+import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
 
-/** One thing held for one claim: a volume, or an amount of a pool. */
+/** One thing held for one claim: a volume, of which so much is asked, or an amount of a pool. */
 interface Held {
   readonly claimUid: ClaimUid;
   readonly volume?: VolumeId;
@@ -40,6 +40,7 @@ export class Holds {
   readonly #options: HoldOptions;
   readonly #holds = new Map<PodUid, Hold>();
   readonly #holders = new Map<ClaimUid, Set<PodUid>>();
+  readonly #asked = new Map<VolumeId, Bytes>();
   readonly #poolHolds = new Map<Pool, Map<ClaimUid, PoolHold>>();
   /** The Pod that a decision is running for. */
   #decidedFor: PodUid | undefined;
@@ -109,8 +110,14 @@ export class Holds {
     }
   }
 
+  /** What holders ask of a volume, all together. */
+  askedOf(volume: VolumeId): Bytes {
+    return this.#asked.get(volume) ?? zero;
+  }
+
   /** The number is about to stand for nothing, or for another volume. */
   volumeGone(volume: VolumeId): void {
+    this.#asked.delete(volume);
     for (const hold of this.#holds.values()) {
       if (hold.items.some((item) => item.volume === volume)) {
         hold.items = hold.items.filter((item) => item.volume !== volume);
@@ -145,11 +152,19 @@ export class Holds {
   }
 
   #suspend(item: Held, suspend: boolean): void {
-    if (item.volume !== undefined) this.#volumes.hold(item.volume, suspend ? -1 : 1);
+    if (item.volume !== undefined) this.#holdVolume(item.volume, item.bytes, suspend ? -1 : 1);
     const held = item.pool && this.#poolHolds.get(item.pool)?.get(item.claimUid);
     if (!item.pool || !held) return;
     const others = suspend ? --held.pods : held.pods++;
     if (others === 0) this.#pools.suspendHold(item.pool, held.bytes, suspend);
+  }
+
+  #holdVolume(volume: VolumeId, bytes: Bytes, by: 1 | -1): void {
+    this.#volumes.hold(volume, by);
+    const before = this.#asked.get(volume) ?? zero;
+    const after = by === 1 ? addBytes(before, bytes) : subtractBytes(before, bytes);
+    if (after > zero) this.#asked.set(volume, after);
+    else this.#asked.delete(volume);
   }
 
   #expire(): void {
@@ -167,7 +182,7 @@ export class Holds {
         if (planned.kind === "static") {
           const volume = this.#volumes.id(planned.volume.name);
           if (volume === undefined) continue;
-          const item = { claimUid: planned.claim.uid, volume, bytes: planned.volume.capacity };
+          const item = { claimUid: planned.claim.uid, volume, bytes: planned.claim.request ?? zero };
           items.set(`${planned.claim.uid} v${volume}`, item);
         } else if (planned.kind === "provision" && planned.pool !== undefined) {
           const pool = this.#pools.get(planned.pool);
@@ -181,7 +196,7 @@ export class Holds {
   }
 
   #count({ claimUid, volume, pool, bytes }: Held, by: 1 | -1): void {
-    if (volume !== undefined) this.#volumes.hold(volume, by);
+    if (volume !== undefined) this.#holdVolume(volume, bytes, by);
     if (!pool) return;
     const claims = mapIn(this.#poolHolds, pool);
     const held = claims.get(claimUid) ?? { bytes, pods: 0 };

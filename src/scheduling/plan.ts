@@ -78,6 +78,8 @@ export interface NodeVerdicts {
   provisions(index: number): number;
   /** Bytes of the planned volumes beyond what their claims ask; 0 where the node does not fit. May round beyond 2^53. */
   surplus(index: number): number;
+  /** Some volumes are known to lie on one disk. */
+  readonly areDisksKnown: boolean;
   /** How these nodes are to be ranked. */
   readonly scoring: Scoring;
   /**

@@ -7,6 +7,7 @@
 
 import type { SortedClaims } from "./claims.ts";
 import { ClassClaims } from "./class-claims.ts";
+import { DiskUse } from "./disk-use.ts";
 import type { Liberty } from "./matching.ts";
 import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import type { ClaimUid } from "./names.ts";
@@ -14,6 +15,7 @@ import type { NodeId } from "./node-numbers.ts";
 import { NodeRooms } from "./node-rooms.ts";
 import type { Claim } from "./objects.ts";
 import { isSettled, isUnderway, type Open, openClaim, settledOn } from "./open-claim.ts";
+import { type Diagnosis, type Outcome, provisioned, refusal } from "./outcome.ts";
 import { pack, whyNotPacked } from "./packing.ts";
 import type { Doubt } from "./plan.ts";
 import type { Pool } from "./pools.ts";
@@ -22,29 +24,6 @@ import type { NodeReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
-
-/** Chosen instead of a volume. */
-export const provisioned = -1;
-
-/** How a node fares; of a node that fits, only until the planner is asked about the next one. */
-export interface Outcome {
-  /** In upstream's order; empty where the node fits. */
-  readonly refusals: readonly { readonly reason: NodeReason; readonly claim?: Claim }[];
-  readonly contended: boolean;
-  /** Per open claim, in name order: a volume, or `provisioned`. */
-  readonly volumes: readonly VolumeId[];
-  /** Per open claim: the pool it is provisioned from, where the driver publishes any. */
-  readonly pools: readonly (Pool | undefined)[];
-  /** Per open claim: the bytes of its volume, rounded to a double. */
-  readonly sizes: Float64Array;
-}
-
-/** A claim that gets a volume, would be provisioned (neither field), or gets nothing. */
-export interface Diagnosis {
-  readonly open: Open;
-  readonly volume?: VolumeId;
-  readonly reason?: NodeReason;
-}
 
 export class Planner {
   readonly open: readonly Open[];
@@ -55,6 +34,8 @@ export class Planner {
   readonly #state: ClusterState;
   readonly #own: ReadonlySet<ClaimUid>;
   readonly #rooms: NodeRooms;
+  /** Absent where no volume is a directory of a file system. */
+  readonly #disks: DiskUse | undefined;
   readonly #bySize: readonly number[];
   /** Claims whose place is decided already; all others are in `#classes`. */
   readonly #settled: readonly number[];
@@ -80,6 +61,7 @@ export class Planner {
     this.doubts = doubts;
     this.#own = new Set(open.filter((one) => !isUnderway(one)).map(({ claim }) => claim.uid));
     this.#rooms = new NodeRooms(state, this.#own);
+    this.#disks = state.disks.areShared ? new DiskUse(state, new Set(open.map(({ claim }) => claim.uid))) : undefined;
     this.#bySize = [...open.keys()].sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
     this.#anyFromPool = open.some((one) => one.needsCapacity && !isUnderway(one));
     this.#settled = [...open.keys()].filter((index) => isSettled(this.#at(index)));
@@ -166,12 +148,36 @@ export class Planner {
   }
 
   #takeAvoided(): boolean {
-    let avoided = this.#rooms.takeAvoided();
+    let avoided = this.#rooms.takeAvoided() || this.#disks?.avoided === true;
+    if (this.#disks) this.#disks.avoided = false;
     for (const claims of this.#classes) if (claims.takeAvoided()) avoided = true;
     return avoided;
   }
 
   #try(node: NodeId, avoid: boolean): Outcome {
+    const outcome = this.#tryVolumes(node, avoid);
+    if (this.#disks === undefined || outcome !== this.#fits) return outcome;
+    return this.#disks.fits(this.#volumes, this.open, avoid) ? outcome : this.#searchDisks(node, avoid, this.#disks);
+  }
+
+  /** The smallest volumes together ask more of a file system than it has left: any other choice will do. */
+  #searchDisks(node: NodeId, avoid: boolean, disks: DiskUse): Outcome {
+    const entry = this.#state.topologies.numbers.at(node);
+    this.#begin(entry, avoid);
+    for (const index of this.#settled) this.#settle(entry, index);
+    for (const { indices } of this.#classes) {
+      for (const index of indices) this.#blocked[index] = this.#rooms.whyNot(this.#at(index), false);
+    }
+    const askers = this.#classes.flatMap((claims) => claims.askers(avoid ? careful : bold, this.#blocked));
+    const accept = (): boolean => {
+      for (const [index, volume] of this.#volumes.entries()) this.#sizes[index] = this.#state.volumes.size[volume] ?? 0;
+      return !this.#anyFromPool || this.#provision() === this.#fits;
+    };
+    if (disks.search(askers, this.#volumes, { asked: this.open, avoid, accept })) return this.#fits;
+    return this.#refusal(askers[0]?.index ?? 0, "notEnoughVolumes");
+  }
+
+  #tryVolumes(node: NodeId, avoid: boolean): Outcome {
     let arePlaced = this.#settled.length === 0;
     for (const claims of this.#classes) if (!claims.placeSimply(node, avoid)) arePlaced = false;
     if (!arePlaced) return this.#assignAll(this.#state.topologies.numbers.at(node), avoid);
@@ -286,8 +292,3 @@ const nothing: readonly never[] = [];
 /** The first try, and the second. */
 const careful: Liberty = { held: false, assumed: false };
 const bold: Liberty = { held: true, assumed: false };
-const noSizes = new Float64Array(0);
-
-function refusal(refusals: Outcome["refusals"]): Outcome {
-  return { refusals, contended: false, volumes: nothing, sizes: noSizes, pools: nothing };
-}

@@ -5,6 +5,7 @@
  * a 20Gi disk before the 1Ti disk of any other node (FR-001), however the sizes are spread. The strategy `upstream` alone has
  * upstream's ratios. Whatever the strategy, a node that takes what another Pod holds scores 1 or 0 beside one that does not.
  */
+import { busyDisks } from "./disk-use.ts";
 import { fillGauge } from "./fill.ts";
 import type { NodeName } from "./names.ts";
 import type { NodeVerdicts } from "./plan.ts";
@@ -27,7 +28,7 @@ export function scoreNodes(verdicts: NodeVerdicts): readonly { node: NodeName; s
   const scores = new Uint8Array(verdicts.names.length);
   if (verdicts.scoring.strategy === "upstream") scaleUpstream(verdicts, feasible, scores);
   else {
-    const order = orderOf(verdicts);
+    const order = idleDisksFirst(verdicts, orderOf(verdicts));
     const contended = feasible.filter((index) => verdicts.contended(index));
     const free = contended.length === 0 ? feasible : feasible.filter((index) => !verdicts.contended(index));
     rank(free, order, { high: scoreMax, low: uncontendedMin }, scores);
@@ -49,6 +50,13 @@ function orderOf(verdicts: NodeVerdicts): Order {
   // A node of which nothing is known is the last choice either way.
   const costs = fill.map((percent) => (percent < 0 ? 101 : sign * percent));
   return (a, b) => (costs[a] ?? 0) - (costs[b] ?? 0);
+}
+
+/** Within a level, the node whose volumes lie on disks that nobody else uses. */
+function idleDisksFirst(verdicts: NodeVerdicts, order: Order): Order {
+  if (!verdicts.areDisksKnown) return order;
+  const busy = verdicts.measure(busyDisks);
+  return (a, b) => order(a, b) || (busy[a] ?? 0) - (busy[b] ?? 0);
 }
 
 /** Spreads the group's distinct levels over `high`..`low`. Rounded away from `high`: the best level has it alone. */

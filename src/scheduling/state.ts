@@ -4,6 +4,7 @@
  */
 import { CapacityLedger } from "./capacity-ledger.ts";
 import { recoverDemand, trackDemand } from "./demands.ts";
+import { type DiskRule, Disks } from "./disks.ts";
 import { count, mapIn } from "./indexes.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
 import type { CapacitySource } from "./node-capacity.ts";
@@ -27,6 +28,8 @@ export interface StateOptions {
   readonly capacitySources?: ReadonlyMap<ClassName, CapacitySource>;
   /** Names of the pools that classes share. */
   readonly sharedPools?: ReadonlyMap<ClassName, string>;
+  /** How to tell which volumes lie on one disk. */
+  readonly disks?: readonly DiskRule[];
   /** How nodes that fit are ranked. */
   readonly scoring?: Scoring;
 }
@@ -38,6 +41,7 @@ export class ClusterState {
   readonly volumes = new VolumeTable(this.topologies);
   readonly pools: CapacityLedger;
   readonly reservations: Reservations;
+  readonly disks: Disks;
   /** Where provisioners refused a short time ago (departure D18). */
   readonly rests: Rests;
   readonly provisioning: ReadonlyMap<ClassName, "static" | "dynamic">;
@@ -69,6 +73,7 @@ export class ClusterState {
       ...(options.sharedPools && { shared: options.sharedPools }),
     });
     this.reservations = new Reservations(this.volumes, this.pools, { clock, holdTtlMs, holdsMax });
+    this.disks = new Disks(options.disks ?? []);
     this.rests = new Rests(clock);
     this.provisioning = options.provisioning ?? new Map();
     this.scoring = options.scoring ?? defaultScoring;
@@ -224,7 +229,9 @@ export class ClusterState {
     if (volume.provisionedBy === undefined) count(this.handMade, volume.class, by);
     else count(this.provisionedBy, volume.provisionedBy, by);
     const topology = this.volumes.topologyOf(id);
-    if (topology) this.pools.usage.count(volume, topology, by);
+    if (!topology) return;
+    this.pools.usage.count(volume, topology, by);
+    this.disks.count(id, volume, topology, by);
   }
 
   #setClaim(claim: Claim): void {

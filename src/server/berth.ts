@@ -109,7 +109,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
   };
 }
 
-function stateFor(runtime: Runtime, { holds, capacity, scoring, classes }: Config): ClusterState {
+function stateFor(runtime: Runtime, { holds, capacity, scoring, classes, disks }: Config): ClusterState {
   return new ClusterState({
     clock: () => runtime.now(),
     holdTtlMs: holds.ttlMs,
@@ -121,6 +121,7 @@ function stateFor(runtime: Runtime, { holds, capacity, scoring, classes }: Confi
     ),
     capacitySources: perClass(classes, ({ capacity }) => capacity),
     sharedPools: perClass(classes, ({ pool }) => pool),
+    disks,
     scoring,
   });
 }

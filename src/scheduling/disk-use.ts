@@ -1,0 +1,151 @@
+/** What claims ask of disks that volumes share, for one decision on one Pod: it must not outlive a change of state. */
+import type { Disk } from "./disks.ts";
+import type { ClaimUid } from "./names.ts";
+import { provisioned } from "./outcome.ts";
+import type { Plan } from "./plan.ts";
+import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import type { ClusterState } from "./state.ts";
+import type { VolumeId } from "./volume-table.ts";
+
+/** A claim that is to be served. */
+export interface Asker {
+  /** Its place among all open claims of the Pod. */
+  readonly index: number;
+  /** Volumes in the order of preference. */
+  readonly candidates: readonly VolumeId[];
+  readonly canBeProvisioned: boolean;
+}
+
+type Asked = readonly { readonly bytes: Bytes }[];
+
+/** Beyond so many steps a search says no, though a choice may exist. */
+const stepsMax = 10_000;
+
+export class DiskUse {
+  /** Room was left alone only because another Pod holds it. Cleared by whoever asks. */
+  avoided = false;
+  readonly #state: ClusterState;
+  readonly #own: ReadonlySet<ClaimUid>;
+  readonly #left = new Map<Disk, { readonly careful: Bytes; readonly bold: Bytes }>();
+
+  /** @param own  claims of the Pod: what they ask is what is being decided */
+  constructor(state: ClusterState, own: ReadonlySet<ClaimUid>) {
+    this.#state = state;
+    this.#own = own;
+  }
+
+  /**
+   * Whether the file systems have room for what is asked of the volumes.
+   *
+   * @param volumes  per claim; `provisioned` where it gets a new one
+   * @param avoid    leave alone what other Pods hold
+   */
+  fits(volumes: readonly VolumeId[], asked: Asked, avoid: boolean): boolean {
+    for (const [disk, bytes] of this.#sum(volumes, asked)) if (!this.#hasRoom(disk, bytes, avoid)) return false;
+    return true;
+  }
+
+  /**
+   * Serves all askers so that every file system has room, by search: exact up to a bound.
+   *
+   * @param volumes  per open claim: filled in for the askers, and `provisioned` for each of them before
+   * @param accept   has the last word on a choice, and may have it searched on
+   */
+  search(
+    askers: readonly Asker[],
+    volumes: VolumeId[],
+    { asked, avoid, accept }: { readonly asked: Asked; readonly avoid: boolean; readonly accept: () => boolean },
+  ): boolean {
+    const used = this.#sum(volumes, asked);
+    const bytesOf = ({ index }: Asker): Bytes => asked[index]?.bytes ?? zero;
+    const order = askers.toSorted((a, b) => compareBytes(bytesOf(b), bytesOf(a)));
+    let steps = 0;
+    const place = (position: number): boolean => {
+      const asker = order[position];
+      if (!asker) return accept();
+      if (++steps > stepsMax) return false;
+      for (const id of asker.candidates) {
+        if (volumes.includes(id)) continue;
+        const disk = this.#sharedOf(id);
+        const before = (disk && used.get(disk)) ?? zero;
+        const after = addBytes(before, bytesOf(asker));
+        if (disk && !this.#hasRoom(disk, after, avoid)) continue;
+        if (disk) used.set(disk, after);
+        volumes[asker.index] = id;
+        if (place(position + 1)) return true;
+        volumes[asker.index] = provisioned;
+        if (disk) used.set(disk, before);
+      }
+      return asker.canBeProvisioned && place(position + 1);
+    };
+    return place(0);
+  }
+
+  #sum(volumes: readonly VolumeId[], asked: Asked): Map<Disk, Bytes> {
+    const sums = new Map<Disk, Bytes>();
+    for (const [claim, id] of volumes.entries()) {
+      const disk = this.#sharedOf(id);
+      if (disk) sums.set(disk, addBytes(sums.get(disk) ?? zero, asked[claim]?.bytes ?? zero));
+    }
+    return sums;
+  }
+
+  #sharedOf(id: VolumeId): Disk | undefined {
+    const disk = this.#state.disks.of(id);
+    return disk?.kind === "sharedFilesystem" ? disk : undefined;
+  }
+
+  #hasRoom(disk: Disk, bytes: Bytes, avoid: boolean): boolean {
+    const left = this.#left.get(disk) ?? this.#measure(disk);
+    this.#left.set(disk, left);
+    if (bytes > left.bold) return false;
+    if (!avoid || bytes <= left.careful) return true;
+    this.avoided = true;
+    return false;
+  }
+
+  /** The size is the largest that a volume reports: file systems grow, and old volumes keep the old number. */
+  #measure(disk: Disk): { careful: Bytes; bold: Bytes } {
+    let size = zero;
+    let used = zero;
+    let held = zero;
+    for (const id of disk.volumes) {
+      const { capacity } = this.#state.volumes.at(id);
+      if (capacity > size) size = capacity;
+      used = addBytes(used, askedOf(this.#state, id, this.#own) ?? zero);
+      held = addBytes(held, this.#state.reservations.holds.askedOf(id));
+    }
+    const bold = subtractBytes(size, used);
+    return { bold, careful: subtractBytes(bold, held) };
+  }
+}
+
+/** What is asked of a volume that is bound, reserved or assumed; undefined where it serves nobody, or only the Pod's own claims. */
+function askedOf(state: ClusterState, id: VolumeId, own: ReadonlySet<ClaimUid>): Bytes | undefined {
+  const { claimRef, name } = state.volumes.at(id);
+  const assumed = state.reservations.assumedFor(name);
+  const key = claimRef?.claim ?? assumed?.claim;
+  const claim = key === undefined ? undefined : state.get("claim", key);
+  const uid = claimRef ? claimRef.uid : assumed?.claimUid;
+  if (!claim || own.has(claim.uid) || (uid !== undefined && uid !== claim.uid)) return undefined;
+  return claim.request ?? zero;
+}
+
+/** Per plan, how many of its volumes lie on a disk that another claim uses. */
+export function busyDisks(state: ClusterState): (plan: Plan) => number {
+  return ({ claims }) => {
+    const own = new Set(claims.map(({ claim }) => claim.uid));
+    let busy = 0;
+    for (const planned of claims) {
+      if (planned.kind !== "static") continue;
+      const id = state.volumes.id(planned.volume.name);
+      const disk = id === undefined ? undefined : state.disks.of(id);
+      if (disk && [...disk.volumes].some((other) => askedOf(state, other, own) !== undefined)) busy++;
+    }
+    return busy;
+  };
+}
+
+function compareBytes(a: Bytes, b: Bytes): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

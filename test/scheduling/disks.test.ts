@@ -1,0 +1,132 @@
+/** Volumes that lie on one disk: directories of one file system, partitions of one drive (design §6). */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { podUid } from "../../src/scheduling/names.ts";
+import { makePV, makePVC } from "../support/make.ts";
+import { World } from "../support/world.ts";
+
+const disks = [
+  { label: "fs", kind: "sharedFilesystem" },
+  { label: "drive", kind: "partitions" },
+] as const;
+
+function nodes(...lines: string[]): World {
+  const world = new World({ disks });
+  for (const line of lines) world.apply(line);
+  return world;
+}
+
+function assume(world: World, node: string, ...claims: string[]): void {
+  const pod = world.pod(`p-${claims[0]}`, ...claims);
+  expect(world.state.reservations.assume(pod.uid, world.plan(pod, node)).ok).toBe(true);
+}
+
+const reason = (world: World, ...claims: string[]): string => world.reasons(world.pod("q", ...claims), "a")[0] ?? "";
+
+/** Three directories of one file system of 100Gi; each reports all of it. */
+const directories = ["node a", ...["d1", "d2", "d3"].map((name) => `pv ${name} 100Gi on=a label=fs:root`)];
+
+test("claims may not ask more of a file system than it has, whatever its directories say each", () => {
+  const world = nodes(...directories, "pvc x 60Gi", "pvc y 60Gi", "pvc z 40Gi");
+  expect(reason(world, "x", "y")).toBe("notEnoughVolumes");
+  expect(reason(world, "x", "z")).toBe("");
+  assume(world, "a", "x");
+  expect([reason(world, "y"), reason(world, "z")]).toEqual(["notEnoughVolumes", ""]);
+  world.state.reservations.forget(podUid("up-x"));
+  expect(reason(world, "y")).toBe("");
+});
+
+test("a bound claim asks what it requests, and nothing once its volume is gone", () => {
+  const world = nodes(...directories, "pvc x 60Gi volume=d1", "pv d1 100Gi on=a label=fs:root for=x uid=ux");
+  world.apply("pvc y 60Gi");
+  expect(reason(world, "y")).toBe("notEnoughVolumes");
+  world.state.delete("volume", "d1");
+  expect(reason(world, "y")).toBe("");
+});
+
+test("the same label on another node, or another value, is another file system", () => {
+  const world = nodes("node a", "node b", "pv d1 100Gi on=a label=fs:1", "pv d2 100Gi on=a label=fs:2");
+  world.apply("pv d3 100Gi on=b label=fs:1");
+  for (const line of ["pvc x 60Gi", "pvc y 60Gi", "pvc z 60Gi"]) world.apply(line);
+  expect(reason(world, "x", "y")).toBe("");
+  assume(world, "a", "x", "y");
+  expect(world.fitting(world.pod("q", "z"))).toEqual(["b"]);
+});
+
+test("where the smallest volume's file system is full, a larger one serves, or a new one", () => {
+  const world = nodes(...directories, "pv own 200Gi on=a", "pvc x 60Gi", "pvc y 60Gi");
+  expect(world.planned(world.pod("p", "x", "y"), "a")).toEqual(["x=d1", "y=own"]);
+  const dynamic = nodes("node a", "class csi provisioner=csi.example", "driver csi.example");
+  for (const name of ["d1", "d2"]) dynamic.apply(`pv ${name} 100Gi on=a class=csi label=fs:root`);
+  for (const name of ["x", "y"]) dynamic.apply(`pvc ${name} 60Gi class=csi`);
+  expect(dynamic.planned(dynamic.pod("p", "x", "y"), "a")).toEqual(["x=d1", "y=+csi"]);
+});
+
+test("what another Pod holds of a file system is left alone where that can be, and used where not", () => {
+  const world = nodes(...directories, "pv own 200Gi on=a", "pvc x 60Gi", "pvc y 60Gi", "pvc z 150Gi");
+  const holder = world.pod("h", "x");
+  world.state.reservations.hold(holder.uid, [world.plan(holder, "a")]);
+  expect(world.plan(world.pod("p", "y"), "a").contended).toBe(false);
+  expect(world.planned(world.pod("p", "y"), "a")).toEqual(["y=own"]);
+  expect(world.plan(world.pod("p", "y", "z"), "a").contended).toBe(true);
+  expect(world.planned(holder, "a")).toEqual(["x=d1"]);
+});
+
+test("sizes beyond 2^53 bytes are told apart", () => {
+  const world = nodes("node a", ...["d1", "d2"].map((name) => `pv ${name} 18014398509481985 on=a label=fs:root`));
+  for (const line of ["pvc x 9007199254740993", "pvc y 9007199254740992", "pvc z 9007199254740993"]) world.apply(line);
+  expect([reason(world, "x", "y"), reason(world, "x", "z")]).toEqual(["", "notEnoughVolumes"]);
+});
+
+test("of nodes that are equal otherwise, the one with an idle drive is better", () => {
+  const world = nodes("node a", "node b", "node c");
+  for (const on of ["a", "b", "c"]) {
+    for (const part of [1, 2]) world.apply(`pv ${on}${part} 10Gi on=${on} label=drive:sda`);
+  }
+  world.apply("pv c3 5Gi on=c label=drive:sda");
+  for (const name of ["x", "y", "z"]) world.apply(`pvc ${name} 5Gi`);
+  assume(world, "a", "x");
+  assume(world, "c", "y");
+  expect(world.scores(world.pod("q", "z"))).toEqual({ a: 2, b: 10, c: 2 });
+});
+
+test("random claims over random file systems fit whenever some choice of volumes does", () => {
+  const volume = fc.record({ size: fc.integer({ min: 1, max: 6 }), fs: fc.constantFrom("1", "2", undefined) });
+  const asks = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
+  let fitted = 0;
+  fc.assert(
+    fc.property(fc.array(volume, { minLength: 1, maxLength: 5 }), asks, fc.nat(4), (volumes, requests, bound) => {
+      const world = nodes("node a");
+      for (const [index, { size, fs }] of volumes.entries()) {
+        const isBound = index === bound && volumes.length > 1;
+        const claim = isBound ? { claim: "other", claimUid: "uother" } : {};
+        world.add(makePV(`v${index}`, { on: "a", capacity: `${size}Gi`, ...(fs && { labels: { fs } }), ...claim }));
+      }
+      if (bound < volumes.length) world.add(makePVC("other", { request: "1Gi", volume: `v${bound}` }));
+      const names = requests.map((request, index) => {
+        world.add(makePVC(`x${index}`, { request: `${request}Gi` }));
+        return `x${index}`;
+      });
+      const sizeOf = (fs: string): number =>
+        Math.max(...volumes.filter((one) => one.fs === fs).map(({ size }) => size));
+      const isTaken = (index: number): boolean => index === bound && volumes.length > 1;
+      const serves = (chosen: readonly number[]): boolean => {
+        if (chosen.length < requests.length) {
+          return volumes.some((_, index) => !isTaken(index) && !chosen.includes(index) && serves([...chosen, index]));
+        }
+        if (chosen.some((index, claim) => (volumes[index]?.size ?? 0) < (requests[claim] ?? 0))) return false;
+        return ["1", "2"].every((fs) => {
+          const asked = chosen.map((index, claim) => (volumes[index]?.fs === fs ? (requests[claim] ?? 0) : 0));
+          const before = volumes.some((one, index) => isTaken(index) && one.fs === fs) ? 1 : 0;
+          const sum = asked.reduce((a, b) => a + b, 0);
+          return sum === 0 || sum + before <= sizeOf(fs);
+        });
+      };
+      const fits = world.fitting(world.pod("p", ...names)).length === 1;
+      expect(fits).toBe(serves([]));
+      if (fits) fitted++;
+    }),
+    { numRuns: 400, seed: 20_261_130 },
+  );
+  expect(fitted).toBeGreaterThan(50);
+});
