@@ -107,26 +107,43 @@ function familiesOf(): Record<string, Family> {
 
 /** Of each node the least of its rounds counts: what it costs, and not what the machine did besides. */
 export function benchAssignment({ nodes, rounds }: { readonly nodes: number; readonly rounds: number }): Bench {
+  /** Of one node in a call that asks about all of them, by family. */
+  const shares: number[] = [];
   const rows = Object.entries(familiesOf()).map(([name, family]) => {
     const { state, pod, names } = syntheticCluster({ volumesPerNode, ...family, nodes, claims });
     const least = names.map(() => Number.POSITIVE_INFINITY);
+    const together: number[] = [];
+    const decideOne = (): unknown => filterNodes(state, pod, names.slice(0, 1));
     for (let round = 0; round < rounds; round++) {
       for (const [index, node] of names.entries()) {
         const begun = performance.now();
         filterNodes(state, pod, [node]);
         least[index] = Math.min(least[index] ?? 0, performance.now() - begun);
       }
+      const begun = performance.now();
+      filterNodes(state, pod, names);
+      together.push((performance.now() - begun) / nodes);
     }
+    shares.push(rowOf(name, together, 0).p50Ms);
     return rowOf(
       name,
       least,
-      bytesOf(() => filterNodes(state, pod, names.slice(0, 1))),
+      bytesOf(() => void decideOne()),
     );
   });
-  const [p50s, mosts] = [rows.map(({ p50Ms }) => p50Ms), rows.map(({ mostMs }) => mostMs)];
   const budgets = [
-    { name: "a node, p50 of the worst family", is: Math.max(...p50s), max: 0.1, unit: "ms" as const },
-    { name: "the worst node of all", is: Math.max(...mosts), max: 5, unit: "ms" as const },
+    {
+      name: `a node in a call over ${nodes}, p50 of the worst family`,
+      is: Math.max(...shares),
+      max: 0.1,
+      unit: "ms" as const,
+    },
+    {
+      name: "the worst node by itself",
+      is: Math.max(...rows.map(({ mostMs }) => mostMs)),
+      max: 5,
+      unit: "ms" as const,
+    },
   ];
   return { title: `${claims} claims × ${volumesPerNode} volumes, node by node`, rows, budgets };
 }
