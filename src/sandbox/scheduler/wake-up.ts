@@ -59,7 +59,7 @@ function isSame(a: unknown, b: unknown): boolean {
 
 type Rule = (event: ClusterEvent, pod: Pod) => boolean;
 
-const any =
+const either =
   (...rules: Rule[]): Rule =>
   (event, pod) =>
     rules.some((rule) => rule(event, pod));
@@ -71,7 +71,7 @@ const isNewOrChanged =
   (resource: ClusterEvent["resource"]): Rule =>
   (event) =>
     event.resource === resource && event.action !== "deleted";
-const nodeChanged = (part: NodePart): Rule => any(isNew("nodes"), ({ node }) => node?.has(part) ?? false);
+const nodeChanged = (part: NodePart): Rule => either(isNew("nodes"), ({ node }) => node?.has(part) ?? false);
 const podGone: Rule = ({ resource, action }) => resource === "pods" && action === "deleted";
 const ofItsClaims =
   (rule: Rule): Rule =>
@@ -84,15 +84,15 @@ const ofItsClaims =
 
 /** What an extender looks at is unknown, so everything that is watched wakes what it refused; hence no row for it. */
 const byRejector: Readonly<Record<Exclude<Rejector, "Extender">, Rule>> = {
-  InterPodAffinity: any(({ resource }) => resource === "pods", nodeChanged("labels")),
+  InterPodAffinity: either(({ resource }) => resource === "pods", nodeChanged("labels")),
   NodeAffinity: nodeChanged("labels"),
   NodeName: isNew("nodes"),
-  NodeResourcesFit: any(podGone, nodeChanged("allocatable")),
+  NodeResourcesFit: either(podGone, nodeChanged("allocatable")),
   NodeUnschedulable: nodeChanged("taints"),
-  NodeVolumeLimits: any(isNewOrChanged("csinodes"), podGone, ofItsClaims(isNew("persistentvolumeclaims"))),
+  NodeVolumeLimits: either(isNewOrChanged("csinodes"), podGone, ofItsClaims(isNew("persistentvolumeclaims"))),
   TaintToleration: nodeChanged("taints"),
-  VolumeRestrictions: any(podGone, isNew("nodes"), ofItsClaims(isNew("persistentvolumeclaims"))),
-  VolumeZone: any(
+  VolumeRestrictions: either(podGone, isNew("nodes"), ofItsClaims(isNew("persistentvolumeclaims"))),
+  VolumeZone: either(
     isNew("storageclasses"),
     nodeChanged("labels"),
     ofItsClaims(isNewOrChanged("persistentvolumeclaims")),
