@@ -97,6 +97,7 @@ export function createMetrics(registry = new Registry()) {
     }),
     ...ofBinding(registers),
     ...ofWatching(registers),
+    ...ofElection(registers),
     ...observed(registers),
   };
 }
@@ -174,6 +175,32 @@ function ofWatching(registers: Registry[]) {
   };
 }
 
+function ofElection(registers: Registry[]) {
+  return {
+    leading: new Gauge({
+      name: `${prefix}_leading`,
+      help: "1 while this Berth holds the Lease; of all that share one, one at most.",
+      registers,
+    }),
+    leads: new Counter({
+      name: `${prefix}_leads_total`,
+      help: "Times that this Berth got the Lease, by how: created, released, expired, taken.",
+      labelNames: ["how"],
+      registers,
+    }),
+    leadsLost: new Counter({
+      name: `${prefix}_leads_lost_total`,
+      help: "Times that this Berth lost the Lease; one that it put down itself is not lost.",
+      registers,
+    }),
+    leaseFailures: new Counter({
+      name: `${prefix}_lease_failures_total`,
+      help: "Reads and writes of the Lease that failed; conflicts are none.",
+      registers,
+    }),
+  };
+}
+
 /** Gauges that are read when somebody scrapes; `server/` sets them then. */
 function observed(registers: Registry[]) {
   return {
@@ -184,7 +211,7 @@ function observed(registers: Registry[]) {
     }),
     ready: new Gauge({
       name: `${prefix}_ready`,
-      help: "1 when every watch is synced and fresh and no stop is under way.",
+      help: "1 when every watch is synced and fresh, no stop is under way and, where the answers are the leader's, this Berth leads.",
       registers,
     }),
     kindAge: new Gauge({

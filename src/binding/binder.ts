@@ -104,6 +104,15 @@ export class Binder {
     }));
   }
 
+  /** Ends the binds of Pods with claims and undoes nothing: from now on they are another Berth's (decisions 17, 22). */
+  standDown(why: string): void {
+    for (const run of this.#ending.keys()) {
+      if (run.isFree) continue;
+      run.stop(new BindEnd("lostLead", why));
+      run.letGoAll(`${why}; what is written of the bind stays, and the next try goes on from it`);
+    }
+  }
+
   /** Lets all waiting callers go and undoes nothing (decisions 17, 25); resolves when no write is out. */
   async drain(): Promise<void> {
     this.#isDraining = true;

@@ -25,6 +25,8 @@ export type BindEnding =
   | "superseded"
   | "overloaded"
   | "stopping"
+  /** Another Berth leads now, or may. */
+  | "lostLead"
   /** A fault of ours. */
   | "fault";
 

@@ -35,6 +35,7 @@ function mustRollBack(run: BindRun, { ending }: BindEnd): boolean {
     case "superseded":
     case "overloaded":
     case "stopping":
+    case "lostLead":
     case "fault":
       return false;
     default:
@@ -65,7 +66,7 @@ export function tellPod(run: BindRun, ending: BindEnd["ending"] | "bound", text:
     world.events.record({ ...about, type: "Normal", reason: "BerthVolumesBound", note });
     return;
   }
-  if (["podGone", "detached", "superseded", "stopping", "overloaded"].includes(ending)) return;
+  if (["podGone", "detached", "superseded", "stopping", "lostLead", "overloaded"].includes(ending)) return;
   const note = withoutPercent(`Not bound to node ${subject.node}: ${text}`);
   world.events.record({ ...about, type: "Warning", reason: "BerthBindFailed", note });
 }

@@ -1,5 +1,6 @@
 /** `berth serve`: answers kube-scheduler for a real cluster. */
 import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { collectDefaultMetrics } from "prom-client";
 import { applyFlags, type Config, ConfigError, checkListeners, defaults, parseConfig } from "../config.ts";
 import { type Listener, listen } from "../http/listener.ts";
@@ -52,13 +53,21 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   // Every 20 ms: the default of 10 costs twice as much for nothing that anybody would read off it.
   collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 20 });
   const transport = new Transport({ runtime, connection: found.connection });
+  const leaseTransport = new Transport({ runtime, connection: found.connection, socketsMax: 1 });
+  const election = {
+    exchange: leaseTransport.exchange,
+    identity: `${hostname()}_${runtime.uuid()}`,
+    cutWrites: () => transport.destroyWrites(),
+  };
+  if (config.leaderElection.mode === "off") log.info({}, "No Lease is held: refused Pods are not woken");
   const { exchange } = transport;
-  const berth = await startBerth({ exchange, runtime, config, log, metrics, version });
+  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election });
   try {
     await serveUntilStopped(berth, config, log, io);
   } finally {
     await berth.stop();
     transport.close();
+    leaseTransport.close();
   }
   log.info({}, "Stopped");
   return 0;

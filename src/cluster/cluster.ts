@@ -71,6 +71,7 @@ const silenceMaxMs = 100_000;
 /** A broken watch is to be noticed, and mended, before its kind counts as stale. */
 const mendingMs = 10_000;
 const silenceMinMs = 1_000;
+const refreshLookMs = 100;
 
 export class Cluster {
   readonly state: ClusterState;
@@ -180,6 +181,17 @@ export class Cluster {
     if (!this.#suspicions.missed(kind, key, this.#deps.runtime.now())) return;
     this.#deps.log.warn({ kind, key }, "Cache lacks an object that exists, listing anew");
     this.#reflectors.get(kind)?.relist();
+  }
+
+  /** Resolves when a list of the kind that began after this call has come to its end, or when `signal` aborts. */
+  async refresh(kind: Kind, signal: AbortSignal): Promise<void> {
+    const reflector = this.#reflectors.get(kind);
+    const begun = reflector?.listsBegun ?? 0;
+    while (reflector && reflector.lastListed <= begun && !signal.aborted) {
+      // One that is under way may have begun too early: it comes to its end, and is followed by ours.
+      if (reflector.listsBegun === begun) reflector.relist();
+      await this.#deps.runtime.sleep(refreshLookMs, signal);
+    }
   }
 
   #reflector(kind: Kind): Reflector {

@@ -68,6 +68,8 @@ export class Reflector {
   #streams: boolean;
   #watching: Silence | undefined;
   #relists = false;
+  #listsBegun = 0;
+  #lastListed = 0;
 
   constructor(deps: ReflectorDeps) {
     this.#deps = deps;
@@ -79,6 +81,16 @@ export class Reflector {
   /** How often everything was listed; at least once means synced. */
   get lists(): number {
     return this.#lists;
+  }
+
+  /** Lists begun so far, which number them. */
+  get listsBegun(): number {
+    return this.#listsBegun;
+  }
+
+  /** The number of the list that came to its end last. */
+  get lastListed(): number {
+    return this.#lastListed;
   }
 
   /** The last failure since something was heard; "" where there was none. */
@@ -124,6 +136,7 @@ export class Reflector {
     if (this.#version !== undefined || this.#streams) return this.#watch(this.#version, signal);
     const { runtime, kind, client, mirror } = this.#deps;
     const startedAt = runtime.now();
+    this.#listsBegun++;
     const listed = await list({ kind, client, mirror, pace: this.#pace, backoff: this.#backoff }, signal);
     if (!listed.ok) return listed;
     this.#version = listed.version;
@@ -135,6 +148,7 @@ export class Reflector {
     const { kind, log, observer, runtime } = this.#deps;
     const durationMs = runtime.now() - startedAt;
     this.#lists++;
+    this.#lastListed = this.#listsBegun;
     this.#wasSilent = false;
     this.#hear();
     observer.listed?.(kind, objects, durationMs);
@@ -203,6 +217,7 @@ export class Reflector {
     const { mirror, runtime } = this.#deps;
     const startedAt = runtime.now();
     let marks = isInitial ? new Marks(mirror) : undefined;
+    if (isInitial) this.#listsBegun++;
     try {
       for await (const { type, object } of events) {
         silence.broken();

@@ -57,11 +57,3 @@ export function electionProblem(read: Read): { key: string; problem: string } | 
   const key = "retryMs" in read ? "retryPeriod" : "renewDeadline";
   return { key, problem: "leaves no time to try again: retryPeriod may be half of renewDeadline at most" };
 }
-
-/**
- * The longest that a write may be out. Less than from the end of a lead to the next one's beginning, so that what the last
- * leader wrote is in the API before the next one counts (decision 22).
- */
-export function writeTimeoutOf({ leaseMs, renewMs }: LeaderElection): Milliseconds {
-  return Math.floor(((leaseMs - renewMs) * 2) / 3);
-}

@@ -7,9 +7,19 @@ import type { Config } from "../config.ts";
 import { ApiClient } from "../kube/client.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
-import type { Exchange, Runtime } from "../runtime/runtime.ts";
-import { type ClassName, className } from "../scheduling/names.ts";
+import type { Exchange, Milliseconds, Runtime } from "../runtime/runtime.ts";
+import { type ClassName, className, type PodUid } from "../scheduling/names.ts";
+import type { Pod } from "../scheduling/objects.ts";
 import { ClusterState } from "../scheduling/state.ts";
+import {
+  alone,
+  ElectedLeadership,
+  type LeadershipDeps,
+  type RunningLeadership,
+  withoutLease,
+  writeTimeoutOf,
+} from "./leadership.ts";
+import { LedWriter, ledCluster } from "./led.ts";
 import { CycleMemory } from "./memory.ts";
 import { binderObserver, clusterObserver } from "./observers.ts";
 import { createServer } from "./server.ts";
@@ -24,6 +34,17 @@ export interface BerthOptions {
   readonly metrics?: Metrics;
   /** For the user agent. */
   readonly version: string;
+  /** Left out, this Berth is alone, whatever the configuration says of leader election. */
+  readonly election?: Election;
+}
+
+export interface Election {
+  /** The API server, over connections of the Lease's own: a renewal is not to wait behind binds, nor to be cut with them. */
+  readonly exchange: Exchange;
+  /** Of this incarnation of the process. */
+  readonly identity: string;
+  /** Cuts the writes that are out over `BerthOptions.exchange`: none of them may arrive any more. */
+  readonly cutWrites: () => void;
 }
 
 export interface Berth {
@@ -55,50 +76,49 @@ const bindTimes = {
 
 /** Starts the watches and resolves at once; `/readyz` says when all are synced. */
 export async function startBerth(options: BerthOptions): Promise<Berth> {
-  const { exchange, runtime, config, log, version } = options;
+  const { runtime, config, log, election } = options;
   const metrics = options.metrics ?? createMetrics();
-  const client = new ApiClient({ runtime, exchange, userAgent: `berth/${version}`, timeoutMs: apiTimeoutMs });
   const cluster = new Cluster({
     runtime,
-    client,
+    client: clientFor(options, apiTimeoutMs),
     log,
     state: stateFor(runtime, config),
     observer: clusterObserver(metrics),
     options: { staleAfterMs: config.cache.staleAfterMs, liveReadsMax, nodeAnnotations: nodeAnnotations(config) },
   });
-  const { timeoutMs, inProgressMax, queuedMax } = config.binding;
-  const writer = new ApiKubeWriter({ runtime, api: client, component: "berth" });
-  const binder = new Binder({
-    runtime,
-    cluster,
-    log,
-    writer,
-    observer: binderObserver(metrics),
-    options: { bindTimeoutMs: timeoutMs, inProgressMax, queuedMax, ...bindTimes },
-  });
+  const standDown = (why: string): void => {
+    binder.standDown(why);
+    election?.cutWrites();
+  };
+  const leadership = leadershipFor(options, { cluster, metrics, standDown });
   const memory = new CycleMemory(runtime);
-  const waker = new Waker({
-    runtime,
-    cluster,
-    writer,
+  const { binder, waker } = createBinding(options, { cluster, leadership, memory, metrics });
+  const server = createServer({
+    cluster: ledCluster(cluster, () => leadership.readiness()),
+    binder,
+    waker,
+    leadership,
+    memory,
+    config,
+    metrics,
     log,
-    offeredTo: (pod) => memory.remembered(pod)?.offered,
-    isBinding: (pod) => binder.runningOn(pod) !== undefined,
-    observer: { woke: (outcome) => metrics.wakes.inc({ outcome }) },
+    runtime,
   });
-  const server = createServer({ cluster, binder, waker, memory, config, metrics, log, runtime });
   cluster.start();
+  leadership.start();
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     server.calls.close();
     waker.close();
     const deadline = new AbortController();
-    const drained = binder.drain();
-    await Promise.race([drained, runtime.sleep(config.limits.drainTimeoutMs, deadline.signal)]);
+    const drained = binder.drain().then(() => true);
+    const isDrained = await Promise.race([drained, runtime.sleep(config.limits.drainTimeoutMs, deadline.signal)]);
     deadline.abort();
     const idle = await server.calls.idle(runtime, config.limits.drainTimeoutMs);
     if (!idle) log.warn({}, "Stopped with calls in progress");
+    if (!isDrained) election?.cutWrites();
+    await leadership.stop();
     await cluster.stop();
   };
   return {
@@ -106,6 +126,73 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     debug: server.debug,
     cluster,
     stop: () => (stopped ??= stop()),
+  };
+}
+
+function clientFor(
+  { runtime, version, ...options }: BerthOptions,
+  timeoutMs: Milliseconds,
+  exchange = options.exchange,
+) {
+  return new ApiClient({ runtime, exchange, userAgent: `berth/${version}`, timeoutMs });
+}
+
+function leadershipFor(
+  options: BerthOptions,
+  deps: Pick<LeadershipDeps, "cluster" | "metrics" | "standDown">,
+): RunningLeadership {
+  const { runtime, log, election } = options;
+  const config = options.config.leaderElection;
+  if (!election) return alone;
+  if (config.mode === "off") return withoutLease;
+  const client = clientFor(options, config.renewMs / 2, election.exchange);
+  return new ElectedLeadership({ ...deps, runtime, log, client, config, identity: election.identity });
+}
+
+/** Those who write. */
+function createBinding(
+  options: BerthOptions,
+  {
+    cluster,
+    leadership,
+    memory,
+    metrics,
+  }: { cluster: Cluster; leadership: RunningLeadership; memory: CycleMemory; metrics: Metrics },
+) {
+  const { runtime, log, election, config } = options;
+  const { timeoutMs, inProgressMax, queuedMax } = config.binding;
+  const isLed = election !== undefined && config.leaderElection.mode === "answers";
+  const api = clientFor(options, isLed ? writeTimeoutOf(config.leaderElection) : apiTimeoutMs);
+  const writer = new LedWriter(new ApiKubeWriter({ runtime, api, component: "berth" }), leadership);
+  const binder = new Binder({
+    runtime,
+    cluster: ledCluster(cluster, () => leadership.readiness()),
+    log,
+    writer,
+    observer: binderObserver(metrics),
+    options: { bindTimeoutMs: timeoutMs, inProgressMax, queuedMax, ...bindTimes },
+  });
+  const waker = new Waker({
+    runtime,
+    cluster: ledCluster(cluster, () => (leadership.mayWork() ? { ready: true } : { ready: false, why: "follower" })),
+    writer,
+    log,
+    offeredTo: (pod) => memory.remembered(pod)?.offered,
+    isBinding: (pod) => binder.runningOn(pod) !== undefined,
+    observer: { woke: (outcome) => metrics.wakes.inc({ outcome }) },
+  });
+  return { binder, waker: wakerThatTells(waker, leadership) };
+}
+
+/** A refusal says to whom kube-scheduler comes, and so whose the waking is. */
+function wakerThatTells(waker: Waker, leadership: RunningLeadership) {
+  return {
+    refused: (pod: Pod): void => {
+      leadership.refused();
+      waker.refused(pod);
+    },
+    answered: (pod: PodUid): void => waker.answered(pod),
+    close: (): void => waker.close(),
   };
 }
 

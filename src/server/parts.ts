@@ -51,11 +51,26 @@ export interface PodWaker {
   answered(pod: PodUid): void;
 }
 
+/** Who may do what, where several Berths may run. */
+export interface Leadership {
+  /** Whether the answers for Pods with claims are this Berth's to give. */
+  readiness(): Readiness;
+  /** Whether volumes and claims may be written in this very moment. */
+  mayWrite(): boolean;
+  /** Whether work that nobody asked for, such as waking Pods, is this Berth's to do. */
+  mayWork(): boolean;
+  /** A Pod was refused: whoever was asked is the one to wake it. */
+  refused(): void;
+  /** As `/debug/state` prints it. */
+  describe(): object;
+}
+
 /** Everything that the verbs and the debug pages work with. */
 export interface Parts {
   readonly cluster: ClusterView;
   readonly binder: PodBinder;
   readonly waker: PodWaker;
+  readonly leadership: Pick<Leadership, "describe">;
   readonly memory: CycleMemory;
   readonly config: Config;
   readonly metrics: Metrics;

@@ -42,6 +42,8 @@ export function prioritizeVerb(parts: Parts): Handler {
 function recall({ memory, cluster }: Parts, pod: Pod, names: readonly NodeName[]): NodeVerdicts | undefined {
   const remembered = memory.remembered(pod.uid);
   const verdicts = remembered?.verdicts;
+  // What is remembered of a lead that is over is nobody's answer (FR-064).
+  if (!cluster.readiness().ready) return undefined;
   if (!verdicts || remembered.generation !== cluster.state.generation) return undefined;
   if (verdicts.feasibleCount !== names.length) return undefined;
   // kube-scheduler passes on what filter passed, in the same order.

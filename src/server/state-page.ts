@@ -10,7 +10,7 @@ import { jsonReply } from "./replies.ts";
 /** Entries of one list; what is left out is counted. */
 const entriesMax = 1_000;
 
-export function stateRoute({ cluster, binder, memory, runtime }: Parts): Handler {
+export function stateRoute({ cluster, binder, leadership, memory, runtime }: Parts): Handler {
   return async () => {
     const { state } = cluster;
     const ages = cluster.ages();
@@ -19,6 +19,7 @@ export function stateRoute({ cluster, binder, memory, runtime }: Parts): Handler
       at: isoTime(runtime.wallTime()),
       startedAt: isoTime(memory.startedAtMs),
       readiness: cluster.readiness(),
+      leaderElection: leadership.describe(),
       generation: state.generation,
       kinds: Object.fromEntries(kinds.map((kind) => [kind, { objects: state.size(kind), ageMs: ages[kind] ?? null }])),
       lastFilterAgeMs: memory.sinceLastFilter(),

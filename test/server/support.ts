@@ -66,6 +66,7 @@ export class TestServer {
         inProgress: () => [],
         drain: async () => {},
       },
+      leadership: { describe: () => ({ mode: "alone" }) },
       memory: this.memory,
       config: { ...defaults, ...config },
       metrics: this.metrics,
