@@ -190,7 +190,7 @@ function drawVolume(draw: Draw, name: string): VolumeLine {
 }
 
 function drawReservation({ random, claims }: Draw): { claim: string; claimUid?: string } {
-  const claim = random.pick([...claims, "c0", "c1", "c2", "c9", "e/c0"]);
+  const claim = random.pick([...claims, "c0", "c0", "c0", "c0", "c1", "c9", "e/c0"]);
   const claimUid = random.pick([undefined, undefined, `u${claim}`, `u${claim}`, "uother"]);
   return { claim, ...(claimUid !== undefined && { claimUid }) };
 }
@@ -246,7 +246,7 @@ function drawClaim(draw: Draw, name: string): ClaimLine {
     half: isNamed,
     ...(isSelected && { selected: random.once(6) ? "n9" : random.pick(nodes) }),
     lost: odd === "lost",
-    deleting: odd === "deleting",
+    deleting: odd === "deleting" || (isNamed && random.once(4)),
   };
   if (odd === "classless") return { ...plain, class: "" };
   if (odd !== "sizeless") return plain;

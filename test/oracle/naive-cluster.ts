@@ -343,12 +343,10 @@ export class NaiveCluster {
         continue;
       }
       const chosen = this.#choices.poolOfDemand(demand.claim);
-      const pool = pools.find((one) => this.isOf(chosen, one));
-      if (pool === undefined) {
-        // Its pool may have lost its last object with the line that made the core place it.
-        if (chosen.length === 0) throw new UnknownPool(demand.claim);
-        throw new Error(`demand of ${demand.claim} is in no pool of ${node.name}`);
-      }
+      const [pool, other] = pools.filter((one) => this.isOf(chosen, one));
+      // Its pool may have lost its last object, or another pool one to it, with the line that made the core place it.
+      if (chosen.length === 0 || other !== undefined) throw new UnknownPool(demand.claim);
+      if (pool === undefined) throw new Error(`demand of ${demand.claim} is in no pool of ${node.name}`);
       demand.pool = pool;
     }
   }
