@@ -25,18 +25,21 @@ function testsOf(task: RunnerTask): RunnerTestCase[] {
   return task.mode === "run" || task.mode === "queued" ? [task] : [];
 }
 
-async function carryOut({ only, mutant, hitLimit }: Order, tests: readonly RunnerTestCase[]): Promise<Answer> {
+async function carryOut({ only, mutant, hitLimit }: Order, tests: RunnerTestCase[]): Promise<Answer> {
   const wanted = only && new Set(only);
   const board = switchboard();
   board.activeMutant = mutant;
   board.hitCount = mutant === undefined ? undefined : 0;
   board.hitLimit = hitLimit;
   const outcomes: Outcome[] = [];
-  for (const test of tests) {
+  for (const [index, test] of tests.entries()) {
     if (wanted && !wanted.has(test.fullTestName)) continue;
     const outcome = await run(test, board);
     outcomes.push(outcome);
-    if (mutant !== undefined && outcome.failure !== undefined) break;
+    if (mutant === undefined || outcome.failure === undefined) continue;
+    // What killed this mutant mostly kills its neighbours: it goes first from now on.
+    tests.unshift(...tests.splice(index, 1));
+    break;
   }
   board.activeMutant = undefined;
   return {
@@ -63,8 +66,9 @@ async function run(test: RunnerTestCase, board: Switchboard): Promise<Outcome> {
 
 async function withHooks(test: RunnerTestCase, body: () => unknown): Promise<void> {
   const suites = suitesOf(test);
-  for (const suite of suites)
+  for (const suite of suites) {
     for (const hook of TestRunner.getSuiteHooks(suite).beforeEach) await hook(test.context, suite);
+  }
   try {
     await body();
   } finally {
