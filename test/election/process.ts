@@ -7,6 +7,7 @@ import type { Exchange, HttpReply, HttpRequest, Runtime } from "../../src/runtim
 /** What becomes of one request: undefined lets it pass. */
 export type Fault = (request: HttpRequest, pass: () => Promise<HttpReply>) => Promise<HttpReply> | undefined;
 
+const timersLateMs = 20;
 const never = new Promise<never>(() => {});
 
 export class Process {
@@ -15,6 +16,7 @@ export class Process {
   /** Its clock beside everybody else's, in people's time. */
   skewMs = 0;
   fault: Fault | undefined;
+  readonly #watches = new Set<{ readonly path: string; isSilent: boolean }>();
   #isPartitioned = false;
   #isDead = false;
   #paused: { readonly over: Promise<void>; readonly resume: () => void } | undefined;
@@ -33,7 +35,10 @@ export class Process {
         let cancelled = false;
         const timer = runtime.timer(ms, () => {
           if (!this.#paused && !this.#isDead) return then();
-          void this.#alive().then(() => (cancelled ? undefined : then()));
+          // What is on its way already comes before the timers.
+          void this.#alive()
+            .then(() => runtime.sleep(timersLateMs))
+            .then(() => (cancelled ? undefined : then()));
         });
         return {
           cancel: () => {
@@ -70,6 +75,11 @@ export class Process {
     this.#isPartitioned = false;
   }
 
+  /** The watches of a path that are open now fall silent; those opened later bring what they should. */
+  holdWatch(path: string): void {
+    for (const watch of this.#watches) if (watch.path.includes(path)) watch.isSilent = true;
+  }
+
   /** A long pause of the garbage collector, or a machine that is starved. */
   pause(): void {
     if (this.#paused) return;
@@ -90,6 +100,10 @@ export class Process {
     this.resume();
   }
 
+  get isPaused(): boolean {
+    return this.#paused !== undefined;
+  }
+
   get isDead(): boolean {
     return this.#isDead;
   }
@@ -106,28 +120,36 @@ export class Process {
 
   #send(exchange: Exchange, request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
-      const cut = (): void => reject(new Error("the writes were cut off"));
-      const isOfLease = request.path.includes("/leases");
-      if (request.method !== "GET" && !isOfLease) this.#cuts.add(cut);
-      signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
-      const pass = (): Promise<HttpReply> => (this.#isPartitioned ? never : exchange(request, signal));
+      let isGone = false;
+      const breakOff = (why: string): void => {
+        isGone = true;
+        reject(new Error(why));
+      };
+      const cut = (): void => breakOff("the writes were cut off");
+      if (request.method !== "GET" && !request.path.includes("/leases")) this.#cuts.add(cut);
+      signal.addEventListener("abort", () => breakOff("aborted"), { once: true });
+      // What is broken off on its way arrives no more.
+      const pass = (): Promise<HttpReply> => (this.#isPartitioned || isGone ? never : exchange(request, signal));
       (this.fault?.(request, pass) ?? pass())
-        .then(async (reply) => (this.#isPartitioned ? await never : this.#severed(reply)))
+        .then(async (reply) => (this.#isPartitioned ? await never : this.#severed(request, reply)))
         .then(resolve, reject)
         .finally(() => this.#cuts.delete(cut));
     });
   }
 
   /** What a watch brings comes no further while the process is cut off. */
-  #severed(reply: HttpReply): HttpReply {
+  #severed({ path }: HttpRequest, reply: HttpReply): HttpReply {
     const { body } = reply;
     if (typeof body === "string" || body instanceof Uint8Array) return reply;
-    return { ...reply, body: this.#delivered(body) };
+    return { ...reply, body: this.#delivered(body, path) };
   }
 
-  async *#delivered(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *#delivered(chunks: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
+    const watch = { path, isSilent: false };
+    this.#watches.add(watch);
     for await (const chunk of chunks) {
       await this.#alive();
+      if (watch.isSilent) continue;
       if (this.#isPartitioned) throw new Error("ECONNRESET");
       yield chunk;
     }
