@@ -54,10 +54,16 @@ export class Berths extends World {
   }
 
   /** What a caller of the replica gets; a call to one that is gone or cut off never ends. */
-  async ask({ process, berth }: Replica, method: "GET" | "POST", path: string, body?: unknown): Promise<Reply> {
+  async ask(
+    { process, berth }: Replica,
+    method: "GET" | "POST",
+    path: string,
+    body?: unknown,
+    signal = new AbortController().signal,
+  ): Promise<Reply> {
     const handler: Exchange = path.startsWith("/v1") || path === "/readyz" ? berth.extender : berth.debug;
     const request = { method, path, headers: {}, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const reply: HttpReply = await process.reach(() => handler(request, new AbortController().signal));
+    const reply: HttpReply = await process.reach(() => handler(request, signal));
     const text = Buffer.from(reply.body as string).toString();
     return { status: reply.status, text, json: /^[[{]/.test(text) ? JSON.parse(text) : undefined };
   }
@@ -76,9 +82,14 @@ export class Berths extends World {
     return this.ask(replica, "POST", "/v1/filter", { Pod: pod, Nodes: null, NodeNames: nodes });
   }
 
-  askToBind(replica: Replica, { metadata: { name, namespace, uid } }: Body, node: string): Promise<Reply> {
+  askToBind(
+    replica: Replica,
+    { metadata: { name, namespace, uid } }: Body,
+    node: string,
+    signal?: AbortSignal,
+  ): Promise<Reply> {
     const body = { PodName: name, PodNamespace: namespace, PodUID: uid, Node: node };
-    return this.ask(replica, "POST", "/v1/bind", body);
+    return this.ask(replica, "POST", "/v1/bind", body, signal);
   }
 
   async lease(): Promise<Body> {
