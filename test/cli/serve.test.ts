@@ -135,6 +135,16 @@ test("metrics and explanations have a listener of their own", async () => {
 
 const serve = (...argv: string[]) => runCommand(serveCommand, argv, { runtime: nodeRuntime });
 
+const lease = async () => {
+  const { text } = await call(api.port, "GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth");
+  return JSON.parse(text).spec;
+};
+
+test("the Lease for background work is held, by a name that is this process's alone", async () => {
+  expect(await lease()).toMatchObject({ leaseDurationSeconds: 8, leaseTransitions: 0 });
+  expect((await lease()).holderIdentity).toMatch(/^.+_[0-9a-f]{8}-[0-9a-f-]{27}$/);
+});
+
 test("an address that is taken is one line and 2", async () => {
   const { code, stderr } = await serve("--kubeconfig", kubeconfig, "--listen", `127.0.0.1:${extenderPort}`);
   expect(code).toBe(2);
@@ -179,5 +189,6 @@ test("at the stop signal it winds up, and the log says so in JSON lines", async 
     .map((line) => JSON.parse(line).msg);
   expect(messages[0]).toBe("Starting");
   expect(messages.slice(-2)).toEqual(["Stopping", "Stopped"]);
+  expect((await lease()).holderIdentity).toBe("");
   await expect(call(extenderPort, "GET", "/livez")).rejects.toThrow();
 });

@@ -300,6 +300,34 @@ test("in pairs both are ready, and the one that kube-scheduler asks takes the Le
   expect([await wakesOf(world, a), await wakesOf(world, b)]).toEqual([undefined, expect.stringMatching(/^[12]$/)]);
 });
 
+test("in pairs the other scheduler's Berth goes on from what the first one wrote", async () => {
+  const world = new Berths();
+  await world.nodes("n1");
+  const [a, b] = [await world.add("a", "background"), await world.add("b", "background")];
+  await world.runtime.advance(10_000);
+  for (const name of ["v1", "v2"]) await world.pv(name, { on: "n1" });
+  await world.pvc("x");
+  const pod = await world.pod("p", ["x"]);
+  await world.runtime.advance(100);
+  const scheduler = new AbortController();
+  const first = heard(world.askToBind(a, pod, "n1", scheduler.signal));
+  await world.runtime.advance(100);
+  // kube-scheduler ends itself when it loses its own Lease, and its connections end with it.
+  scheduler.abort();
+  await world.runtime.advance(1_000);
+  expect(first.value?.json.Error).toContain("hung up");
+  expect((await world.filter(b, pod, ["n1"])).json.NodeNames).toEqual(["n1"]);
+  const second = heard(world.askToBind(b, pod, "n1"));
+  await world.runtime.advance(100);
+  await world.controlVolumes();
+  await world.runtime.advance(60_000);
+  expect(second.value?.json.Error).toBe("");
+  expect((await world.get("volume", "v2")).spec.claimRef).toBeUndefined();
+  expect(await audit(world)).toEqual([]);
+  const runs = async (of: Replica) => (await world.ask(of, "GET", "/debug/state")).json.bindsInProgress.count;
+  expect([await runs(a), await runs(b)]).toEqual([0, 0]);
+});
+
 test("two that are both asked take turns of half a minute, and do not fight", async () => {
   const world = new Berths();
   await world.nodes("n1");
