@@ -54,7 +54,7 @@ export interface ElectorDeps {
   /** Whether this process is fit to lead; while it is not, a free Lease is left to others. */
   readonly isFit: () => boolean;
   /** Whether to take the Lease from a holder that renews it. Default never. */
-  readonly takesOver?: (heldMs: Milliseconds) => boolean;
+  readonly takesOver?: () => boolean;
   /** Leads from now on; `signal` aborts when it leads no more. */
   readonly led: (how: Accession, signal: AbortSignal) => void;
   /** In the turn in which it becomes known that it leads no more; not called for a release. */
@@ -75,8 +75,6 @@ interface Term {
 /** The Lease as seen in others' hands. */
 interface Seen {
   readonly lease: Lease;
-  /** When its holder was first seen to hold it. */
-  readonly heldSince: Milliseconds;
   readonly expiresAt: Milliseconds;
 }
 
@@ -226,7 +224,7 @@ export class Elector {
     if (lease.holder === this.#deps.options.identity) return this.#tried ?? "expired";
     if (lease.holder === "") return "released";
     if (!seen || now >= seen.expiresAt) return "expired";
-    return this.#deps.takesOver?.(now - seen.heldSince) ? "taken" : undefined;
+    return this.#deps.takesOver?.() ? "taken" : undefined;
   }
 
   #observe(lease: Lease): void {
@@ -235,8 +233,7 @@ export class Elector {
     if (lease.holder === "" || lease.holder === identity) this.#seen = undefined;
     else if (before?.lease.mark !== lease.mark) {
       const now = this.#deps.runtime.now();
-      const heldSince = before?.lease.holder === lease.holder ? before.heldSince : now;
-      this.#seen = { lease, heldSince, expiresAt: now + Math.max(leaseMs, lease.durationMs ?? 0) };
+      this.#seen = { lease, expiresAt: now + Math.max(leaseMs, lease.durationMs ?? 0) };
     }
   }
 

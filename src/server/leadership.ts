@@ -57,7 +57,7 @@ export function writeTimeoutOf({ leaseMs, renewMs }: Config["leaderElection"]): 
   return Math.floor(((leaseMs - renewMs) * 2) / 3);
 }
 
-/** Two kube-schedulers that are both at work, each with a Berth of its own, take turns of this length. */
+/** Who lost the Lease does not take it back sooner: two that are both asked take turns, and do not fight. */
 const turnMs: Milliseconds = 30_000;
 /** For so long after a refusal there may be somebody to wake. */
 const wantedMs: Milliseconds = 60_000;
@@ -67,6 +67,7 @@ export class ElectedLeadership implements RunningLeadership {
   readonly #elector: Elector;
   #isSettled = false;
   #refusedAt: Milliseconds | undefined;
+  #lostAt: Milliseconds | undefined;
 
   constructor(deps: LeadershipDeps) {
     this.#deps = deps;
@@ -78,7 +79,7 @@ export class ElectedLeadership implements RunningLeadership {
       log,
       options: { namespace, name, identity, leaseMs, renewMs, retryMs },
       isFit: () => cluster.readiness().ready,
-      takesOver: (heldMs) => mode === "background" && heldMs >= turnMs && this.#isWanted(),
+      takesOver: () => mode === "background" && this.#isWanted(),
       led: (how, signal) => this.#led(how, signal),
       lost: (why) => this.#lost(why),
       failed: () => metrics.leaseFailures.inc(),
@@ -137,7 +138,9 @@ export class ElectedLeadership implements RunningLeadership {
   }
 
   #isWanted(): boolean {
-    return this.#refusedAt !== undefined && this.#deps.runtime.now() - this.#refusedAt <= wantedMs;
+    const now = this.#deps.runtime.now();
+    if (this.#lostAt !== undefined && now - this.#lostAt < turnMs) return false;
+    return this.#refusedAt !== undefined && now - this.#refusedAt <= wantedMs;
   }
 
   #led(how: Accession, signal: AbortSignal): void {
@@ -161,8 +164,9 @@ export class ElectedLeadership implements RunningLeadership {
   }
 
   #lost(why: string): void {
-    const { config, metrics, standDown } = this.#deps;
+    const { runtime, config, metrics, standDown } = this.#deps;
     this.#isSettled = false;
+    this.#lostAt = runtime.now();
     metrics.leading.set(0);
     metrics.leadsLost.inc();
     if (config.mode === "answers") standDown(`this Berth leads no more: ${why}`);

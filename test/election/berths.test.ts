@@ -289,7 +289,7 @@ test("in pairs both are ready, and the one that kube-scheduler asks takes the Le
   const a = await world.add("a", "background");
   await world.runtime.advance(500);
   const b = await world.add("b", "background");
-  await world.runtime.advance(40_000);
+  await world.runtime.advance(3_000);
   expect(await world.ready()).toEqual([a, b]);
   expect((await world.lease()).spec.holderIdentity).toBe("a");
   await refusedPod(world, b);

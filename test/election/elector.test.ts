@@ -21,7 +21,7 @@ interface Candidate {
   readonly story: string[];
   readonly warnings: string[];
   isFit: boolean;
-  takesOver: ((heldMs: number) => boolean) | undefined;
+  takesOver: boolean;
 }
 
 class Stage {
@@ -44,14 +44,14 @@ class Stage {
       story,
       warnings,
       isFit: true,
-      takesOver: undefined,
+      takesOver: false,
       elector: new Elector({
         runtime,
         client: new ApiClient({ runtime, exchange, userAgent: "berth", timeoutMs: times.renewMs / 2 }),
         log: { debug: quiet, info: quiet, warn, error: warn },
         options: { namespace: "kube-system", name: "berth", identity, ...times },
         isFit: () => candidate.isFit,
-        takesOver: (heldMs) => candidate.takesOver?.(heldMs) ?? false,
+        takesOver: () => candidate.takesOver,
         led: (how: Accession) => {
           story.push(`${this.#second()} ${how}`);
           const others = this.candidates.filter((other) => other !== candidate && other.elector.isLeading);
@@ -328,7 +328,7 @@ test("one that is asked for may take the Lease from a holder that renews it, whi
   const a = stage.add("a");
   const b = stage.add("b");
   await stage.advance(10);
-  b.takesOver = (heldMs) => heldMs > 5_000;
+  b.takesOver = true;
   await stage.advance(3);
   expect(b.story).toEqual([expect.stringMatching(/^1[01] taken$/)]);
   expect(a.story).toEqual(["0 created", expect.stringMatching(/^1[012] lost: b holds the Lease now$/)]);
