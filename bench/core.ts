@@ -1,7 +1,9 @@
-/** `npm run bench -- core`: filter in process, at growing sizes and in every way that a node can be decided. */
+/** `npm run bench -- core`: filter in process, at growing sizes and in every way that a node can be decided, and its scores. */
 import { filterNodes } from "../src/scheduling/filter.ts";
 import { className } from "../src/scheduling/names.ts";
 import type { Claim, Volume } from "../src/scheduling/objects.ts";
+import { scoreNodes } from "../src/scheduling/score.ts";
+import { defaultScoring, strategies } from "../src/scheduling/scoring.ts";
 import { labelSelector, requirement } from "../src/scheduling/selectors.ts";
 import { type Bench, measure, ratio, type Subject } from "./measure.ts";
 import { gib, type Shape, syntheticCluster } from "./synthetic.ts";
@@ -70,13 +72,38 @@ export function benchCore({ nodes, rounds }: { readonly nodes: number; readonly 
       },
     };
   });
-  const rows = measure(subjects, rounds);
+  const rows = measure([...subjects, ...scoringSubjects(nodes)], rounds);
   const [tenth, plain, tenfold, promised] = rows;
+  const dear = rows.slice(-3).map((row) => ratio(plain, row));
   const budgets = [
     { name: `${nodes} nodes × 10 volumes × 3 claims, p50`, is: plain?.p50Ms ?? 0, max: 1.5, unit: "ms" as const },
     { name: "ten times the volumes", is: ratio(plain, tenfold), max: 1.3, unit: "×" as const },
     { name: "ten times the nodes", is: ratio(tenth, plain), max: 12, unit: "×" as const },
     { name: "promises outstanding", is: ratio(plain, promised), max: 1.1, unit: "×" as const },
+    { name: "filter and score, the default", is: ratio(plain, rows.at(-4)), max: 2, unit: "×" as const },
+    { name: "filter and score, any strategy", is: Math.max(...dear), max: 3, unit: "×" as const },
   ];
   return { title: `filter, ${nodes} nodes of 10 volumes unless told otherwise`, rows, budgets };
+}
+
+/** Filter, and what prioritize asks next; the default strategy first. Nodes have volumes of their own sizes, so that they differ. */
+function scoringSubjects(nodes: number): Subject[] {
+  return strategies.map((strategy) => {
+    const { state, pod, names } = syntheticCluster({
+      nodes,
+      volumesPerNode: 10,
+      claims: 3,
+      volume: (disk, node) => ({ capacity: gib(1 + disk + ((node * 7_919) % 97)) }),
+      scoring: { ...defaultScoring, strategy },
+      promises: { assumptions: nodes / 10, holders: 0, from: 9 },
+    });
+    return {
+      name: `3 claims, scored by ${strategy}`,
+      call: () => {
+        const verdict = filterNodes(state, pod, names);
+        const scored = verdict.kind === "judged" ? scoreNodes(verdict.nodes).length : -1;
+        if (scored !== names.length) throw new Error(`${strategy}: ${scored} nodes are scored`);
+      },
+    };
+  });
 }

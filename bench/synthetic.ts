@@ -13,6 +13,7 @@ import {
 import type { Claim, Node, Pod, StorageClass, Volume } from "../src/scheduling/objects.ts";
 import type { Plan } from "../src/scheduling/plan.ts";
 import type { Bytes } from "../src/scheduling/quantity.ts";
+import type { Scoring } from "../src/scheduling/scoring.ts";
 import { labelSelector, nodeSelector, requirement } from "../src/scheduling/selectors.ts";
 import { ClusterState } from "../src/scheduling/state.ts";
 
@@ -33,6 +34,7 @@ export interface Shape {
    * On so many nodes the disk `from` is assumed for another Pod's claim; so many Pods hold the next three disks on four nodes each.
    */
   readonly promises?: { readonly assumptions: number; readonly holders: number; readonly from: number };
+  readonly scoring?: Scoring;
   /** Gi that the class `csi` is provisioned from on each node, one pool each. */
   readonly poolsGib?: readonly number[];
 }
@@ -55,7 +57,7 @@ const versioned = (uid: string): { uid: string; resourceVersion: string; deletin
 
 /** Local disks on every node, all free, and one Pod. */
 export function syntheticCluster(shape: Shape): SyntheticCluster {
-  const state = new ClusterState({ clock: () => 0 });
+  const state = new ClusterState({ clock: () => 0, ...(shape.scoring && { scoring: shape.scoring }) });
   for (const name of ["local", "local-0", "local-1", "local-2"]) {
     setClass(state, className(name), "kubernetes.io/no-provisioner");
   }

@@ -15,7 +15,9 @@ test("a filter call costs what its nodes reach, not what the cluster holds, and 
   expect(row("3 claims, 1,000 assumed, 1,000 Pods hold").leastMs / plain).toBeLessThan(3);
   expect(plain / row("3 claims on a tenth of the nodes").leastMs).toBeLessThan(30);
   for (const name of ["3 claims", "3 claims, no node fits"]) expect(row(name).bytes / 500).toBeLessThan(600);
-  expect(bench.budgets).toHaveLength(4);
+  // No strategy walks all volumes: that would cost five times as much.
+  for (const row of bench.rows.slice(-4)) expect(row.leastMs / plain, row.name).toBeLessThan(5);
+  expect(bench.budgets).toHaveLength(6);
 });
 
 test("the worst input for the assignment costs little more than the usual one", { timeout: 60_000 }, () => {

@@ -1,8 +1,7 @@
 /** What claims ask of disks that volumes share, for one decision on one Pod: it must not outlive a change of state. */
 import type { Disk } from "./disks.ts";
 import type { ClaimUid } from "./names.ts";
-import { provisioned } from "./outcome.ts";
-import type { Plan } from "./plan.ts";
+import { type Gauge, provisioned } from "./outcome.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { VolumeId } from "./volume-table.ts";
@@ -131,19 +130,30 @@ function askedOf(state: ClusterState, id: VolumeId, own: ReadonlySet<ClaimUid>):
   return claim.request ?? zero;
 }
 
-/** Per plan, how many of its volumes lie on a disk that another claim uses. */
-export function busyDisks(state: ClusterState): (plan: Plan) => number {
-  return ({ claims }) => {
-    const own = new Set(claims.map(({ claim }) => claim.uid));
+/**
+ * Per plan, how many of its volumes lie on a disk that another claim uses; undefined where no disk is known. It serves one call.
+ *
+ * @param own  claims of the Pod
+ */
+export function busyDisksGauge(state: ClusterState, own: ReadonlySet<ClaimUid>): Gauge | undefined {
+  if (!state.disks.areKnown) return undefined;
+  const isBusy = new Map<Disk, boolean>();
+  return (_node, { volumes }) => {
     let busy = 0;
-    for (const planned of claims) {
-      if (planned.kind !== "static") continue;
-      const id = state.volumes.id(planned.volume.name);
-      const disk = id === undefined ? undefined : state.disks.of(id);
-      if (disk && [...disk.volumes].some((other) => askedOf(state, other, own) !== undefined)) busy++;
+    for (const id of volumes) {
+      const disk = state.disks.of(id);
+      if (!disk) continue;
+      const known = isBusy.get(disk) ?? hasAsker(state, disk, own);
+      isBusy.set(disk, known);
+      if (known) busy++;
     }
     return busy;
   };
+}
+
+function hasAsker(state: ClusterState, { volumes }: Disk, own: ReadonlySet<ClaimUid>): boolean {
+  for (const id of volumes) if (askedOf(state, id, own) !== undefined) return true;
+  return false;
 }
 
 function compareBytes(a: Bytes, b: Bytes): number {

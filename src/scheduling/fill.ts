@@ -11,127 +11,117 @@
  * classes have used on the node: their taken volumes that reach it. A node that carries its whole capacity says the total itself. A demand that is not settled yet counts beside its volume.
  * Claims of drivers that publish no capacity are left out.
  */
-import type { ClassName, NodeName } from "./names.ts";
-import type { Plan } from "./plan.ts";
+import type { ClassName } from "./names.ts";
+import { isSettled, type Open } from "./open-claim.ts";
+import { type Gauge, type Outcome, provisioned } from "./outcome.ts";
+import { percentOf } from "./percent.ts";
 import { type Pool, totalOf } from "./pools.ts";
+import { addBytes, type Bytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
-import type { Topology } from "./topology.ts";
+import type { NodeEntry } from "./topology.ts";
+import { type Tallies, takenIn } from "./volume-census.ts";
 
-/** Volumes of one class. */
-interface Tally {
+/** Claims that take any free volume of one class. */
+interface Takers {
   readonly class: ClassName;
-  count: number;
-  free: number;
-  /** May round beyond 2^53. */
-  takenBytes: number;
+  /** Their places among all open claims. */
+  readonly indices: readonly number[];
+  readonly tallies: Tallies | undefined;
 }
 
-/** 0..100 of a plan; -1 where nothing is known. Volumes are counted once a class: it serves one call. */
-export function fillGauge(state: ClusterState): (plan: Plan) => number {
-  const census = new Census(state);
-  return (plan) => {
+/** 0..100 of a plan; -1 where nothing is known. It serves one call. */
+export function fillGauge(state: ClusterState, open: readonly Open[]): Gauge {
+  const fill = new Fill(state, open);
+  return (node, outcome) => fill.of(state.topologies.numbers.at(node), outcome);
+}
+
+class Fill {
+  readonly #state: ClusterState;
+  readonly #open: readonly Open[];
+  readonly #takers: readonly Takers[];
+  /** Claims that have a volume of their own: it is among the taken already. */
+  readonly #settled: readonly number[];
+
+  constructor(state: ClusterState, open: readonly Open[]) {
+    this.#state = state;
+    this.#open = open;
+    const indices = [...open.keys()];
+    const areSettled = open.map(isSettled);
+    this.#settled = indices.filter((index) => areSettled[index]);
+    const byClass = Map.groupBy(
+      indices.filter((index) => !areSettled[index]),
+      (index) => (open[index] as Open).class.name,
+    );
+    this.#takers = [...byClass].map(([name, ofClass]) => {
+      return { class: name, indices: ofClass, tallies: state.volumes.census.of(name) };
+    });
+  }
+
+  of(entry: NodeEntry, outcome: Outcome): number {
     let sum = 0;
     let known = 0;
-    for (const planned of plan.claims) {
-      if (planned.kind === "static") {
-        sum += volumesTaken(state, plan, census.on(plan.node, planned.volume.class));
-      } else if (planned.kind === "provision" && planned.pool !== undefined) {
-        const pool = state.pools.get(planned.pool);
-        if (!pool) continue;
-        sum += poolFill(plan, pool, census);
-      } else continue;
+    for (const takers of this.#takers) {
+      const taking = takingOf(takers, outcome);
+      if (taking === 0) continue;
+      sum += taking * this.#percentTaken(entry, takers.tallies, taking);
+      known += taking;
+    }
+    for (const index of this.#settled) {
+      const id = outcome.volumes[index] ?? provisioned;
+      if (id === provisioned) continue;
+      const { class: name } = this.#state.volumes.at(id);
+      const takers = this.#takers.find((one) => one.class === name);
+      const taking = takers ? takingOf(takers, outcome) : 0;
+      sum += this.#percentTaken(entry, this.#state.volumes.census.of(name), taking);
+      known++;
+    }
+    for (let index = 0; index < this.#open.length; index++) {
+      const pool = outcome.volumes[index] === provisioned ? outcome.pools[index] : undefined;
+      if (!pool) continue;
+      sum += this.#percentUsed(entry, pool, outcome);
       known++;
     }
     return known === 0 ? -1 : Math.floor(sum / known);
-  };
-}
-
-/** A volume that is reserved or assumed for its claim is among the taken already. */
-function volumesTaken({ reservations }: ClusterState, { claims }: Plan, { class: name, count, free }: Tally): number {
-  let takes = 0;
-  for (const planned of claims) {
-    if (planned.kind !== "static" || planned.volume.class !== name || planned.volume.claimRef) continue;
-    if (reservations.of(planned.claim.uid) === undefined) takes++;
-  }
-  return count === 0 ? 100 : Math.floor((100 * (count - free + takes)) / count);
-}
-
-/** A claim that is promised capacity already is asked for on one node alone: then there is nothing to rank. */
-function poolFill({ node, claims }: Plan, pool: Pool, census: Census): number {
-  const used = pool.used?.() ?? takenOn(node, pool, census);
-  let asked = 0n;
-  for (const planned of claims) {
-    if (planned.kind === "provision" && planned.pool === pool.key) asked += planned.bytes;
-  }
-  return percentOf(used + pool.promised + asked, used + totalOf(pool));
-}
-
-/** Of all classes that draw on the pool. */
-function takenOn(node: NodeName, { offers }: Pool, census: Census): bigint {
-  let bytes = 0;
-  for (const name of offers.keys()) bytes += census.on(node, name).takenBytes;
-  return BigInt(bytes);
-}
-
-/** Rounded down; what is more than full, or has no size, is full. */
-function percentOf(part: bigint, whole: bigint): number {
-  return whole <= 0n || part >= whole ? 100 : Number((part * 100n) / whole);
-}
-
-/** The volumes of each class, counted by topology when the class is first asked about. */
-class Census {
-  readonly #state: ClusterState;
-  readonly #byClass = new Map<ClassName, ReadonlyMap<Topology, Tally>>();
-  #lastNode: NodeName | undefined;
-  #last: Tally | undefined;
-
-  constructor(state: ClusterState) {
-    this.#state = state;
   }
 
-  /** Those that reach the node. */
-  on(node: NodeName, name: ClassName): Tally {
-    if (this.#last?.class === name && this.#lastNode === node) return this.#last;
-    const { topologies } = this.#state;
-    const ofClass = this.#byClass.get(name) ?? this.#count(name);
-    const sum = emptyTally(name);
-    addTally(sum, ofClass.get(topologies.everywhere));
-    for (const topology of topologies.nodes.get(node)?.topologies ?? []) addTally(sum, ofClass.get(topology));
-    this.#lastNode = node;
-    this.#last = sum;
-    return sum;
-  }
-
-  #count(name: ClassName): ReadonlyMap<Topology, Tally> {
-    const { volumes } = this.#state;
-    const tallies = new Map<Topology, Tally>();
-    this.#byClass.set(name, tallies);
-    for (let id = 0; id < volumes.idLimit; id++) {
-      const topology = volumes.topologyOf(id);
-      if (!topology || volumes.at(id).class !== name) continue;
-      const tally = tallies.get(topology) ?? emptyTally(name);
-      if (tally.count === 0) tallies.set(topology, tally);
-      tally.count++;
-      tally.takenBytes += volumes.size[id] ?? 0;
+  /** @param taking  volumes that the plan takes */
+  #percentTaken(entry: NodeEntry, tallies: Tallies | undefined, taking: number): number {
+    const everywhere = tallies?.get(this.#state.topologies.everywhere);
+    let count = everywhere?.count ?? 0;
+    let free = everywhere?.free ?? 0;
+    for (const topology of entry.topologies) {
+      const tally = tallies?.get(topology);
+      if (!tally) continue;
+      count += tally.count;
+      free += tally.free;
     }
-    for (const [topology, tally] of tallies) {
-      for (const id of topology.slabs.get(name) ?? []) {
-        if (volumes.assumed[id] !== 0) continue;
-        tally.free++;
-        tally.takenBytes -= volumes.size[id] ?? 0;
-      }
+    return count === 0 ? 100 : Math.floor((100 * (count - free + taking)) / count);
+  }
+
+  /** A claim that is promised capacity already is asked for on one node alone: then there is nothing to rank. */
+  #percentUsed(entry: NodeEntry, pool: Pool, { volumes, pools }: Outcome): number {
+    const used = pool.used?.() ?? this.#takenOn(entry, pool);
+    let promised = pool.promised;
+    for (let index = 0; index < this.#open.length; index++) {
+      if (volumes[index] !== provisioned || pools[index] !== pool) continue;
+      promised = addBytes(promised, this.#open[index]?.bytes ?? zero);
     }
-    return tallies;
+    return percentOf(addBytes(used, promised), addBytes(used, totalOf(pool)));
+  }
+
+  /** Of all classes that draw on the pool. */
+  #takenOn({ topologies }: NodeEntry, { offers }: Pool): Bytes {
+    const { volumes, topologies: all } = this.#state;
+    let bytes = zero;
+    for (const name of offers.keys()) {
+      bytes = addBytes(bytes, takenIn(topologies, all.everywhere, volumes.census.of(name)));
+    }
+    return bytes;
   }
 }
 
-function emptyTally(name: ClassName): Tally {
-  return { class: name, count: 0, free: 0, takenBytes: 0 };
-}
-
-function addTally(to: Tally, from: Tally | undefined): void {
-  if (!from) return;
-  to.count += from.count;
-  to.free += from.free;
-  to.takenBytes += from.takenBytes;
+function takingOf({ indices }: Takers, { volumes }: Outcome): number {
+  let taking = 0;
+  for (const index of indices) if (volumes[index] !== provisioned) taking++;
+  return taking;
 }

@@ -4,6 +4,8 @@
  * @see VB §2; kubernetes pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, PreFilter and Filter
  */
 import { fault, type SortedClaims, sortClaims } from "./claims.ts";
+import { busyDisksGauge } from "./disk-use.ts";
+import { percentGauge } from "./gauges.ts";
 import type { NodeName } from "./names.ts";
 import { compareText } from "./names.ts";
 import type { Pod } from "./objects.ts";
@@ -102,6 +104,9 @@ class FlatVerdicts implements NodeVerdicts {
   readonly #contended: Uint8Array;
   readonly #provisions: Uint16Array;
   readonly #surplus: Float64Array;
+  /** Both empty where nobody asks. */
+  readonly #percents: Int8Array;
+  readonly #busy: Uint8Array;
   readonly #state: ClusterState;
   readonly #pod: Pod;
 
@@ -116,6 +121,10 @@ class FlatVerdicts implements NodeVerdicts {
     this.#contended = new Uint8Array(columns, 11 * count, count);
     this.#state = state;
     this.#pod = pod;
+    const percentOf = percentGauge(state, planner.open);
+    const busyOf = busyDisksGauge(state, planner.claimUids);
+    this.#percents = new Int8Array(percentOf ? count : 0);
+    this.#busy = new Uint8Array(busyOf ? count : 0);
     let feasible = 0;
     for (let index = 0; index < count; index++) {
       const id = ids[index] ?? -1;
@@ -123,6 +132,8 @@ class FlatVerdicts implements NodeVerdicts {
       if (outcome?.refusals.length === 0) {
         feasible++;
         this.#fill(index, outcome, planner.asked);
+        if (percentOf) this.#percents[index] = percentOf(id, outcome);
+        if (busyOf) this.#busy[index] = busyOf(id, outcome);
       } else this.#refuse(index, outcome);
     }
     this.feasibleCount = feasible;
@@ -144,25 +155,16 @@ class FlatVerdicts implements NodeVerdicts {
     return this.#surplus[index] ?? 0;
   }
 
-  get areDisksKnown(): boolean {
-    return this.#state.disks.areKnown;
+  percent(index: number): number {
+    return this.#percents[index] ?? 0;
+  }
+
+  busyDisks(index: number): number {
+    return this.#busy[index] ?? 0;
   }
 
   get scoring(): Scoring {
     return this.#state.scoring;
-  }
-
-  measure(gaugeOf: (state: ClusterState) => (plan: Plan) => number): Float64Array {
-    const measured = new Float64Array(this.names.length).fill(-1);
-    decide(this.#state, this.#pod, (planner, sorted) => {
-      if (planner.open.length === 0) return;
-      const gauge = gaugeOf(this.#state);
-      for (const [index, name] of this.names.entries()) {
-        const verdict = this.fits(index) ? verdictOn(this.#state, sorted, planner, name) : undefined;
-        if (verdict?.fits) measured[index] = gauge(verdict.plan);
-      }
-    });
-    return measured;
   }
 
   text(index: number): string {

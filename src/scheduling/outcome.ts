@@ -1,4 +1,5 @@
 /** What the planner says of one node. */
+import type { NodeId } from "./node-numbers.ts";
 import type { Claim } from "./objects.ts";
 import type { Open } from "./open-claim.ts";
 import type { Pool } from "./pools.ts";
@@ -20,6 +21,9 @@ export interface Outcome {
   /** Per open claim: the bytes of its volume, rounded to a double. */
   readonly sizes: Float64Array;
 }
+
+/** A number of a node that fits. */
+export type Gauge = (node: NodeId, outcome: Outcome) => number;
 
 /** A claim that gets a volume, would be provisioned (neither field), or gets nothing. */
 export interface Diagnosis {

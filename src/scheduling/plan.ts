@@ -4,7 +4,6 @@ import type { Claim, Kind, ObjectKey, StorageClass, Volume } from "./objects.ts"
 import type { Bytes } from "./quantity.ts";
 import type { NodeReason, PodReason } from "./reasons.ts";
 import type { Scoring } from "./scoring.ts";
-import type { ClusterState } from "./state.ts";
 
 /** A pool of capacity: one class in one topology segment, however often its object is deleted and made anew. */
 export type PoolKey = string;
@@ -78,15 +77,12 @@ export interface NodeVerdicts {
   provisions(index: number): number;
   /** Bytes of the planned volumes beyond what their claims ask; 0 where the node does not fit. May round beyond 2^53. */
   surplus(index: number): number;
-  /** Some volumes are known to lie on one disk. */
-  readonly areDisksKnown: boolean;
+  /** What the strategy measures of the plan, 0..100; -1 where that is not known, and 0 where the strategy measures nothing. */
+  percent(index: number): number;
+  /** Volumes of the plan that lie on a disk which another claim uses. */
+  busyDisks(index: number): number;
   /** How these nodes are to be ranked. */
   readonly scoring: Scoring;
-  /**
-   * A number for each plan, -1 where the node does not fit or no claim is open. The feasible are planned anew, as of now: it costs
-   * about what the filter call did, and nothing where nobody asks.
-   */
-  measure(gaugeOf: (state: ClusterState) => (plan: Plan) => number): Float64Array;
   /** The full verdict as of now, with the plan or the refusals: planned anew, so it tells the truth whenever it is asked. */
   verdict(index: number): NodeVerdict;
   /** What kube-scheduler is told of a refused node; "" where it fits. */

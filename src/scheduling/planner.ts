@@ -117,6 +117,11 @@ export class Planner {
     });
   }
 
+  /** Of all claims of the Pod that a decision looks at. */
+  get claimUids(): ReadonlySet<ClaimUid> {
+    return new Set([...this.bound, ...this.open].map(({ claim }) => claim.uid));
+  }
+
   /** The pools a claim can be provisioned from on the node, with what is free for this Pod. */
   rooms(entry: NodeEntry, open: Open): Room[] {
     return roomsOf(this.#state, entry, open, this.#own, false);

@@ -8,6 +8,7 @@ import { type ClaimKey, compareText, type VolumeName } from "./names.ts";
 import type { AccessModes, Claim, Volume, VolumeMode } from "./objects.ts";
 import { zero } from "./quantity.ts";
 import type { Topologies, Topology } from "./topology.ts";
+import { VolumeCensus } from "./volume-census.ts";
 
 /** A volume's number. Used again after the volume is gone: never kept across a change of state. */
 export type VolumeId = number;
@@ -33,6 +34,7 @@ export class VolumeTable {
   /** Pods that hold it. Changed by `hold`. */
   held = new Uint16Array(64);
   readonly free: FreeVolumes;
+  readonly census = new VolumeCensus();
 
   readonly #ids = new Map<VolumeName, VolumeId>();
   readonly #unused: VolumeId[] = [];
@@ -73,11 +75,6 @@ export class VolumeTable {
     return this.#ids.size;
   }
 
-  /** Above every number in use. Numbers that are not have no topology. */
-  get idLimit(): VolumeId {
-    return this.#volumes.length;
-  }
-
   topologyOf(id: VolumeId): Topology | undefined {
     return this.#topology[id];
   }
@@ -110,8 +107,10 @@ export class VolumeTable {
   }
 
   assume(id: VolumeId, assumed: boolean): void {
+    const wasFree = this.#isFree(id);
     this.assumed[id] = assumed ? 1 : 0;
     this.#offerChanged(id);
+    this.#countFree(id, wasFree);
   }
 
   /** @param by  1 for a hold that begins, -1 for one that ends */
@@ -131,6 +130,7 @@ export class VolumeTable {
     this.traits[id] = traits(volume.accessModes, volume.mode);
     this.attributes[id] = this.#numberAttributes(volume.attributesClass);
     this.#topology[id] = topology;
+    this.census.add(topology, volume);
     if (volume.claimRef) setIn(this.#byClaimRef, volume.claimRef.claim).add(id);
     this.#list(id);
     return id;
@@ -188,10 +188,13 @@ export class VolumeTable {
 
   #detach(id: VolumeId): void {
     this.#unlist(id);
-    const { claimRef } = this.at(id);
-    if (claimRef) deleteIn(this.#byClaimRef, claimRef.claim, id);
+    const volume = this.at(id);
+    if (volume.claimRef) deleteIn(this.#byClaimRef, volume.claimRef.claim, id);
     const topology = this.#topology[id];
-    if (topology) this.#topologies.release(topology);
+    if (topology) {
+      this.census.remove(topology, volume);
+      this.#topologies.release(topology);
+    }
     this.#topology[id] = undefined;
   }
 
@@ -204,13 +207,26 @@ export class VolumeTable {
     this.#listed[id] = free;
     if (!free || !topology) return;
     this.free.add(topology, volume.class, id);
+    this.#countFree(id, false);
   }
 
   #unlist(id: VolumeId): void {
     const topology = this.#topology[id];
     if (!this.#listed[id] || !topology) return;
+    const wasFree = this.#isFree(id);
     this.#listed[id] = false;
     this.free.remove(topology, this.at(id).class, id);
+    this.#countFree(id, wasFree);
+  }
+
+  #isFree(id: VolumeId): boolean {
+    return this.#listed[id] === true && this.assumed[id] === 0;
+  }
+
+  #countFree(id: VolumeId, wasFree: boolean): void {
+    const topology = this.#topology[id];
+    const isFree = this.#isFree(id);
+    if (topology && isFree !== wasFree) this.census.setFree(topology, this.at(id), isFree);
   }
 
   #offerChanged(id: VolumeId): void {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { filterNodes } from "../../src/scheduling/filter.ts";
-import { nodeName, podUid, volumeName } from "../../src/scheduling/names.ts";
+import { className, nodeName, podUid, volumeName } from "../../src/scheduling/names.ts";
 import type { Plan } from "../../src/scheduling/plan.ts";
 import { makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
 import { describePlan, World } from "../support/world.ts";
@@ -83,6 +83,20 @@ function answers(world: World): unknown {
   });
 }
 
+/** Per topology how many volumes there are, how many are free, and the bytes of the others. */
+function walked({ state: { volumes } }: World): Map<unknown, unknown> {
+  const tallies = new Map<unknown, { count: number; free: number; takenBytes: bigint }>();
+  for (const name of volumes.names()) {
+    const id = volumes.id(name) ?? -1;
+    const tally = tallies.get(volumes.topologyOf(id)) ?? { count: 0, free: 0, takenBytes: 0n };
+    tallies.set(volumes.topologyOf(id), tally);
+    tally.count++;
+    if (volumes.assumed[id] === 0) tally.free++;
+    else tally.takenBytes += volumes.at(id).capacity;
+  }
+  return tallies;
+}
+
 test("a state that is asked after every change answers as one that is asked once, in the end", {
   timeout: 120_000,
 }, () => {
@@ -97,6 +111,7 @@ test("a state that is asked after every change answers as one that is asked once
         take(once, one);
       }
       expect(answers(often)).toEqual(answers(once));
+      expect(once.state.volumes.census.of(className("local")) ?? new Map()).toEqual(walked(once));
       fitting += once.fitting(once.pod("p", "x", "y")).length;
     }),
     { numRuns: Number(process.env["STATE_RUNS"] ?? 150) },

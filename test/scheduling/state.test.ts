@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { filterNodes } from "../../src/scheduling/filter.ts";
+import { defaultScoring } from "../../src/scheduling/scoring.ts";
 import {
   makeCapacity,
   makeClass,
@@ -124,7 +125,7 @@ function answers(world: World): unknown {
       // What the call said in its flat form is what the full verdict says.
       expect(one.fits).toBe(verdict.nodes.fits(index));
       expect(one.fits ? "" : one.text).toBe(verdict.nodes.text(index));
-      return one.fits ? describePlan(one.plan) : one;
+      return one.fits ? [describePlan(one.plan), verdict.nodes.percent(index)] : one;
     });
   });
 }
@@ -134,7 +135,9 @@ test("any history of additions, changes and deletions answers like a fresh state
 }, () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 40 }), (steps) => {
-      const lived = new World().add(...base);
+      // What this strategy measures is counted as volumes come and go.
+      const scoring = { ...defaultScoring, strategy: "spread" } as const;
+      const lived = new World({ scoring }).add(...base);
       const left = new Map(base.map((raw) => [keyOf(raw), raw]));
       for (const one of steps) {
         if ("put" in one) {
@@ -147,7 +150,7 @@ test("any history of additions, changes and deletions answers like a fresh state
       }
       // Promises to claims that are gone end by the clock.
       lived.now += 10 * 60_000;
-      const fresh = new World();
+      const fresh = new World({ scoring });
       // Claims last, as a demand finds its pool among those that are there.
       const ordered = [...left.values()].sort(
         (a, b) => Number(a["kind"] === "PersistentVolumeClaim") - Number(b["kind"] === "PersistentVolumeClaim"),

@@ -11,7 +11,6 @@
 import { describe, expect } from "vitest";
 import { filterNodes } from "../../src/scheduling/filter.ts";
 import type { Pod } from "../../src/scheduling/objects.ts";
-import { upstreamScore as ourUpstreamScore } from "../../src/scheduling/upstream-score.ts";
 import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
 import { World } from "../support/world.ts";
 import { ask, scenario } from "./support.ts";
@@ -46,12 +45,7 @@ function reproduced(world: World, pod: Pod): { numbers: Record<string, number>; 
   const verdict = filterNodes(world.state, pod, world.nodes());
   if (verdict.kind !== "judged") throw new Error(verdict.kind);
   const { nodes } = verdict;
-  const measured = nodes.measure(
-    ({ pools, scoring }) =>
-      (plan) =>
-        ourUpstreamScore(plan, scoring.shape, pools),
-  );
-  const fitting = nodes.names.flatMap((name, index) => (nodes.fits(index) ? [[name, measured[index] ?? -1]] : []));
+  const fitting = nodes.names.flatMap((name, index) => (nodes.fits(index) ? [[name, nodes.percent(index)]] : []));
   return { numbers: Object.fromEntries(fitting), scores: world.scores(pod) };
 }
 
