@@ -9,11 +9,12 @@
  *        seen as selected-node                                    or twice the driver's poll interval passed
  *
  * Drivers skip unchanged values, publish before the volume exists, or publish a stale read after it: so what counts is how far
- * the published value dropped while demands were in flight, whenever that was. A drop settles as many bytes as it has, once:
+ * the published value dropped since the promise, whenever that was. A drop settles as many bytes as it has, once:
  * the volume of one claim never settles the demand of another. Where a node publishes all it has, volumes are deducted here, and a
  * demand is gone as soon as its volume is there.
  */
 
+import { type InFlight, useDrop } from "./drops.ts";
 import type { ClaimUid, ClassName, NodeName } from "./names.ts";
 import type { CapacitySource } from "./node-capacity.ts";
 import { NodeSources } from "./node-sources.ts";
@@ -26,14 +27,15 @@ import type { NodeEntry, Topologies } from "./topology.ts";
 import { isLaterVersion } from "./versions.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 
-export interface Demand {
+export interface Demand extends InFlight {
   readonly claim: ClaimUid;
   readonly class: ClassName;
   readonly node: NodeName;
-  readonly bytes: Bytes;
+  /** What the claim asks for, or its volume takes where that is more. */
+  bytes: Bytes;
   /** Absent while no pool covers the class and the node, or the driver publishes none. */
   pool?: Pool;
-  /** When the volume was first seen, or the claim gone: the demand is settling. */
+  /** When the volume was first seen, or none was to be expected any more: the demand is settling. */
   settlingSince?: number;
   hasVolume: boolean;
 }
@@ -91,6 +93,7 @@ export class CapacityLedger {
 
   deleteCapacity(key: string): void {
     this.#publications.remove(key);
+    this.#placingMayHelp = true;
   }
 
   /** A node came or changed. Returns the pools whose published value may have changed. */
@@ -133,7 +136,7 @@ export class CapacityLedger {
   demand(claim: ClaimUid, what: CapacityPromise): void {
     this.end(claim);
     const { class: name, node, bytes } = what;
-    const demand: Demand = { claim, class: name, node, bytes, hasVolume: false };
+    const demand: Demand = { claim, class: name, node, bytes, dropped: zero, hasVolume: false };
     this.#demands.set(claim, demand);
     const pool = what.pool === undefined ? undefined : this.get(what.pool);
     if (pool) this.#place(demand, pool);
@@ -149,22 +152,34 @@ export class CapacityLedger {
     this.#demands.delete(claim);
     this.#settling.delete(demand);
     this.#unplaced.delete(demand);
-    const { pool } = demand;
-    if (!pool) return;
-    pool.promised = subtractBytes(pool.promised, demand.bytes);
-    pool.demands--;
-    if (pool.demands === 0) pool.dropped = zero;
-    this.#publications.release(pool);
+    this.#displace(demand);
   }
 
-  /** @param why  the claim's volume exists, or the claim is gone while its volume may still come */
-  settle(claim: ClaimUid, why: "volumeExists" | "claimGone"): void {
+  /**
+   * The claim's volume exists, or nobody will be told again to make it: the claim is gone, or bound to a volume that is.
+   *
+   * @param volume  what the volume takes; provisioners round up
+   */
+  settle(claim: ClaimUid, volume: Bytes | undefined): void {
     const demand = this.#demands.get(claim);
     if (!demand) return;
-    if (why === "volumeExists") demand.hasVolume = true;
+    if (volume !== undefined) {
+      demand.hasVolume = true;
+      const more = subtractBytes(volume, demand.bytes);
+      if (more > zero) grow(demand, more);
+    }
     if (demand.settlingSince !== undefined) return;
     demand.settlingSince = this.#options.clock();
     this.#settling.add(demand);
+  }
+
+  /** The claim is there, and its volume is not, or not any more. */
+  resume(claim: ClaimUid): void {
+    const demand = this.#demands.get(claim);
+    if (!demand) return;
+    demand.hasVolume = false;
+    delete demand.settlingSince;
+    this.#settling.delete(demand);
   }
 
   /**
@@ -172,14 +187,13 @@ export class CapacityLedger {
    * been seen (decision 23). Where versions do not tell, the clock does.
    */
   recover(claim: ClaimUid, what: CapacityPromise, volumeVersion: string): void {
-    if (this.#demands.has(claim)) return;
     const entry = this.#topologies.nodes.get(what.node);
     const offers = entry ? this.offersOn(entry, what.class) : [];
     // Where there are several, nobody knows which gave it: it counts against one that may lack it.
     const unaware = offers.find(({ pool }) => !pool.used && !isAware(pool, volumeVersion));
     if (!unaware) return;
     this.demand(claim, { ...what, pool: unaware.pool.key });
-    this.settle(claim, "volumeExists");
+    this.settle(claim, what.bytes);
   }
 
   /** Ends what has settled and finds pools for demands that had none; called before each decision. */
@@ -188,12 +202,12 @@ export class CapacityLedger {
     if (this.#settling.size === 0) return;
     const now = this.#options.clock();
     for (const demand of this.#settling) {
-      const { pool, bytes } = demand;
+      const { pool, bytes, dropped } = demand;
       const isCounted = pool?.used !== undefined && demand.hasVolume;
-      const covered = pool !== undefined && !pool.used && pool.dropped >= bytes;
+      const covered = pool !== undefined && !pool.used && dropped >= bytes;
       const waited = now - (demand.settlingSince ?? now) >= 2 * this.#options.pollIntervalMs;
       if (!isCounted && !covered && !waited) continue;
-      if (covered) pool.dropped = subtractBytes(pool.dropped, bytes);
+      if (covered) useDrop(pool.demands, demand);
       this.end(demand.claim);
     }
   }
@@ -227,6 +241,9 @@ export class CapacityLedger {
     if (!this.#placingMayHelp) return;
     this.#placingMayHelp = false;
     for (const demand of this.#unplaced) this.#findPool(demand);
+    if (!this.#publications.areSilent) return;
+    // Where drivers tell segments by other labels than before, a node has another pool now.
+    for (const demand of this.#demands.values()) if (demand.pool?.offers.size === 0) this.#findPool(demand);
   }
 
   #findPool(demand: Demand): void {
@@ -237,15 +254,30 @@ export class CapacityLedger {
     const pool = (roomy ?? offers[0])?.pool;
     if (!pool) return;
     this.#unplaced.delete(demand);
+    this.#displace(demand);
     this.#place(demand, pool);
   }
 
   #place(demand: Demand, pool: Pool): void {
     demand.pool = pool;
     pool.promised = addBytes(pool.promised, demand.bytes);
-    pool.demands++;
+    pool.demands.add(demand);
     pool.topology.uses++;
   }
+
+  #displace(demand: Demand): void {
+    const { pool } = demand;
+    if (!pool) return;
+    delete demand.pool;
+    pool.promised = subtractBytes(pool.promised, demand.bytes);
+    pool.demands.delete(demand);
+    this.#publications.release(pool);
+  }
+}
+
+function grow(demand: Demand, more: Bytes): void {
+  demand.bytes = addBytes(demand.bytes, more);
+  if (demand.pool) demand.pool.promised = addBytes(demand.pool.promised, more);
 }
 
 /** Whether the value that counts was published after the volume was last written. */

@@ -2,6 +2,7 @@
  * Capacity to provision from, as numbers. A pool is one disk, or whatever else runs out as one, in one topology segment. Mostly it
  * serves one class; classes that draw on the same disk are declared to share theirs, and then each of them offers it.
  */
+import type { InFlight } from "./drops.ts";
 import { type ClassName, compareText } from "./names.ts";
 import type { Capacity } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
@@ -24,11 +25,11 @@ export interface Pool {
   readonly offers: Map<ClassName, Offer>;
   /** What the volumes that exist take, where the published values leave them out; absent where drivers deduct them. */
   readonly used?: () => Bytes;
-  /** How far the published value dropped while demands were in flight, less what drops have settled. */
-  dropped: Bytes;
+  /** In the order of their promises. */
+  readonly demands: Set<InFlight>;
+  /** The sum of them. */
   promised: Bytes;
   held: Bytes;
-  demands: number;
   holds: number;
 }
 

@@ -103,7 +103,7 @@ export function roomsOf(
     const { pool } = offer;
     let free = freeOf(pool);
     for (const claim of own) {
-      const demand = pool.demands > 0 ? state.pools.demandOf(claim) : undefined;
+      const demand = pool.demands.size > 0 ? state.pools.demandOf(claim) : undefined;
       if (demand?.pool === pool) free = addBytes(free, demand.bytes);
     }
     return { offer, pool, limit: limitOf(offer), free: avoid ? subtractBytes(free, pool.held) : free };

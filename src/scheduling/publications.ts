@@ -2,12 +2,13 @@
  * What is published of every pool, by CSIStorageCapacity objects or by the nodes themselves. Pools are keyed by class, or by
  * the name that classes share, and by segment, so that objects which vanish and return find their pool and its promises again.
  */
+import { drop } from "./drops.ts";
 import { deleteIn, setIn } from "./indexes.ts";
 import { type ClassName, compareText } from "./names.ts";
 import type { Capacity } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
 import { type Offer, type Pool, totalOf } from "./pools.ts";
-import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import { type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { Topologies, Topology } from "./topology.ts";
 
 /** Where an object belongs. */
@@ -24,6 +25,7 @@ export class Publications {
   readonly #byKey = new Map<PoolKey, Pool>();
   readonly #byId = new Map<string, Offer>();
   readonly #byClass = new Map<ClassName, Set<Offer>>();
+  readonly #silent = new Set<Pool>();
 
   /** @param shared  names of the pools that classes share */
   constructor(topologies: Topologies, shared: ReadonlyMap<ClassName, string>) {
@@ -42,6 +44,11 @@ export class Publications {
   /** All that is published for a class. */
   of(className: ClassName): ReadonlySet<Offer> {
     return this.#byClass.get(className) ?? noOffers;
+  }
+
+  /** Whether demands are in a pool of which nothing is published any more. */
+  get areSilent(): boolean {
+    return this.#silent.size > 0;
   }
 
   /** The same for classes whose claims draw on the same pools. No class is named like a shared pool: names hold no slash. */
@@ -74,13 +81,15 @@ export class Publications {
       pool.topology.pools.delete(offer.class);
       deleteIn(this.#byClass, offer.class, offer);
     }
+    if (pool.offers.size === 0 && pool.demands.size > 0) this.#silent.add(pool);
     this.release(pool);
   }
 
   /** One use of the pool ends: by an object, a demand or a hold. */
   release(pool: Pool): void {
     this.#topologies.release(pool.topology);
-    if (pool.offers.size + pool.demands + pool.holds === 0) this.#byKey.delete(pool.key);
+    if (pool.demands.size === 0) this.#silent.delete(pool);
+    if (pool.offers.size + pool.demands.size + pool.holds === 0) this.#byKey.delete(pool.key);
   }
 
   #offer({ class: name, topology, used }: Place): Offer {
@@ -89,6 +98,7 @@ export class Publications {
     const key: PoolKey = `${this.groupOf(name)} ${topology.identity}`;
     const pool = this.#byKey.get(key) ?? emptyPool(key, topology, used);
     this.#byKey.set(key, pool);
+    this.#silent.delete(pool);
     const offer: Offer = { class: name, pool, objects: new Map(), newest: undefined };
     pool.offers.set(name, offer);
     topology.pools.set(name, offer);
@@ -104,9 +114,9 @@ export class Publications {
     for (const object of offer.objects.values()) {
       if (!offer.newest || isNewer(object, offer.newest)) offer.newest = object;
     }
-    if (pool.demands === 0 || pool.used || spoke === undefined || spoke !== offer.newest?.key) return;
-    const drop = subtractBytes(before, totalOf(pool));
-    if (drop > zero) pool.dropped = addBytes(pool.dropped, drop);
+    if (pool.used || spoke === undefined || spoke !== offer.newest?.key) return;
+    const dropped = subtractBytes(before, totalOf(pool));
+    if (dropped > zero) drop(pool.demands, dropped);
   }
 }
 
@@ -118,10 +128,9 @@ function emptyPool(key: PoolKey, topology: Topology, used: (() => Bytes) | undef
     topology,
     offers: new Map(),
     ...(used && { used }),
-    dropped: zero,
+    demands: new Set(),
     promised: zero,
     held: zero,
-    demands: 0,
     holds: 0,
   };
 }

@@ -35,10 +35,16 @@ export interface Assumption {
   readonly since: number;
 }
 
+export interface ReservationOptions extends HoldOptions {
+  /** An assumption was given up: what is promised of capacity is what the API says again. */
+  readonly forgotten: (assumption: Assumption) => void;
+}
+
 export class Reservations {
   readonly #volumes: VolumeTable;
   readonly #pools: CapacityLedger;
   readonly #clock: () => number;
+  readonly #forgotten: (assumption: Assumption) => void;
   /** Soft promises. */
   readonly holds: Holds;
   readonly #assumptions = new Map<ClaimUid, Assumption>();
@@ -46,10 +52,11 @@ export class Reservations {
 
   #generation = 0;
 
-  constructor(volumes: VolumeTable, pools: CapacityLedger, options: HoldOptions) {
+  constructor(volumes: VolumeTable, pools: CapacityLedger, options: ReservationOptions) {
     this.#volumes = volumes;
     this.#pools = pools;
     this.#clock = options.clock;
+    this.#forgotten = options.forgotten;
     this.holds = new Holds(volumes, pools, options);
   }
 
@@ -81,7 +88,9 @@ export class Reservations {
   forget(pod: PodUid): void {
     this.holds.release(pod);
     for (const assumption of this.#assumptions.values()) {
-      if (assumption.pods.delete(pod) && assumption.pods.size === 0) this.#end(assumption, true);
+      if (!assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
+      this.#end(assumption);
+      this.#forgotten(assumption);
     }
   }
 
@@ -109,14 +118,14 @@ export class Reservations {
     const claim = this.#assumedVolumes.get(volume.name);
     if (claim === undefined || volume.claimRef?.uid !== claim) return;
     const assumption = this.#assumptions.get(claim);
-    if (assumption) this.#end(assumption, false);
+    if (assumption) this.#end(assumption);
   }
 
   /** The volume is gone, or another object has its name: nothing promised of it stands (FR-065). */
   volumeGone(name: VolumeName, id: VolumeId): void {
     const claim = this.#assumedVolumes.get(name);
     const assumption = claim === undefined ? undefined : this.#assumptions.get(claim);
-    if (assumption) this.#end(assumption, false);
+    if (assumption) this.#end(assumption);
     this.holds.volumeGone(id);
   }
 
@@ -125,7 +134,7 @@ export class Reservations {
     const assumption = this.#assumptions.get(claim.uid);
     if (assumption?.target.kind !== "provision") return;
     const bound = claim.volumeName !== undefined && claim.bindCompleted;
-    if (claim.selectedNode === assumption.node || bound) this.#end(assumption, false);
+    if (claim.selectedNode === assumption.node || bound) this.#end(assumption);
   }
 
   /** For `/debug/state`: every hold and assumption with its Pods, target and age. */
@@ -195,15 +204,10 @@ export class Reservations {
     }
   }
 
-  /** `forgotten`: nothing was written, so capacity promised with it is free again. */
-  #end(assumption: Assumption, forgotten: boolean): void {
-    const { claimUid, target } = assumption;
+  #end({ claimUid, target }: Assumption): void {
     this.#assumptions.delete(claimUid);
     this.#generation++;
-    if (target.kind === "provision") {
-      if (forgotten) this.#pools.end(claimUid);
-      return;
-    }
+    if (target.kind === "provision") return;
     this.#assumedVolumes.delete(target.volume);
     const id = this.#volumes.id(target.volume);
     if (id !== undefined) this.#volumes.assume(id, false);

@@ -3,13 +3,13 @@
  * keeps every index and every promise in step, so that no decision ever walks all volumes.
  */
 import { CapacityLedger } from "./capacity-ledger.ts";
-import { recoverDemand, trackDemand } from "./demands.ts";
+import { recoverDemand, trackDemand, trackVolume } from "./demands.ts";
 import { type DiskRule, Disks } from "./disks.ts";
 import { count, mapIn } from "./indexes.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
 import type { CapacitySource } from "./node-capacity.ts";
 import type { Claim, Kind, Kinds, Node, ObjectKey, Volume } from "./objects.ts";
-import { Reservations } from "./reservations.ts";
+import { type Assumption, Reservations } from "./reservations.ts";
 import { Rests } from "./rests.ts";
 import { defaultScoring, type Scoring } from "./scoring.ts";
 import { Topologies } from "./topology.ts";
@@ -72,7 +72,12 @@ export class ClusterState {
       ...(options.capacitySources && { sources: options.capacitySources }),
       ...(options.sharedPools && { shared: options.sharedPools }),
     });
-    this.reservations = new Reservations(this.volumes, this.pools, { clock, holdTtlMs, holdsMax });
+    const forgotten = ({ claim: key, claimUid }: Assumption): void => {
+      const claim = this.get("claim", key);
+      if (claim?.uid === claimUid) trackDemand(this, claim, claim, false);
+      else this.pools.end(claimUid);
+    };
+    this.reservations = new Reservations(this.volumes, this.pools, { clock, holdTtlMs, holdsMax, forgotten });
     this.disks = new Disks(options.disks ?? []);
     this.rests = new Rests(clock);
     this.provisioning = options.provisioning ?? new Map();
@@ -209,10 +214,14 @@ export class ClusterState {
   }
 
   #setVolume(volume: Volume): void {
+    const before = this.volumes.get(volume.name);
     this.#countVolume(this.volumes.id(volume.name), -1);
     this.#countVolume(this.volumes.set(volume), 1);
     this.reservations.volumeSeen(volume);
-    if (volume.claimRef?.uid !== undefined) this.pools.settle(volume.claimRef.uid, "volumeExists");
+    const { claimRef, capacity } = volume;
+    if (claimRef?.uid !== undefined) this.pools.settle(claimRef.uid, capacity);
+    if (!before) trackVolume(this, volume, this.#isListed);
+    else if (before.claimRef?.uid !== claimRef?.uid) trackVolume(this, before, false);
   }
 
   #removeVolume(name: VolumeName): void {
@@ -220,7 +229,9 @@ export class ClusterState {
     if (id === undefined) return;
     this.#countVolume(id, -1);
     this.reservations.volumeGone(name, id);
+    const volume = this.volumes.at(id);
     this.volumes.delete(name);
+    trackVolume(this, volume, false);
   }
 
   #countVolume(id: VolumeId | undefined, by: 1 | -1): void {
@@ -241,7 +252,7 @@ export class ClusterState {
     this.#nameVolume(claim, true);
     this.reservations.claimSeen(claim);
     this.#trackRefusal(before, claim);
-    trackDemand(this, claim, this.#isListed && !before);
+    trackDemand(this, claim, before, this.#isListed && !before);
   }
 
   /** A selected-node that is taken back is the provisioner's refusal of the node. */
@@ -257,8 +268,8 @@ export class ClusterState {
     if (!claim) return;
     this.#nameVolume(claim, false);
     this.rests.forget(claim.uid);
-    // Its volume may still be created: the promise ends by the clock, unless a bind still stands behind it.
-    this.pools.settle(claim.uid, "claimGone");
+    // Its volume may still be created: the promise ends by the clock.
+    this.pools.settle(claim.uid, undefined);
   }
 
   #removePod(key: ObjectKey): void {

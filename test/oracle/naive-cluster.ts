@@ -32,8 +32,10 @@ interface Demand {
   readonly claim: string;
   readonly class: string;
   readonly node: string;
-  readonly bytes: bigint;
+  bytes: bigint;
   pool: string | undefined;
+  /** Drops of the pool before this one are of others. */
+  firstDrop: number;
   settlingSince: number | undefined;
 }
 
@@ -78,8 +80,8 @@ export class NaiveCluster {
   #assumptions: Assumption[] = [];
   #holds: Hold[] = [];
   #demands: Demand[] = [];
-  /** How far each pool's published value dropped while demands were in flight, less what drops have settled. */
-  readonly #dropped = new Map<string, bigint>();
+  /** How far published values dropped, one after the other, less what drops have settled. */
+  readonly #drops: { readonly pool: string; left: bigint }[] = [];
 
   constructor(choices: PoolChoices) {
     this.#choices = choices;
@@ -101,11 +103,9 @@ export class NaiveCluster {
         this.csiNodes.set(line.name, line);
         break;
       case "pv":
-        this.volumes.set(line.name, line);
         this.#volumeSeen(line);
         break;
       case "pvc":
-        this.claims.set(line.name, line);
         this.#claimSeen(line);
         break;
       case "capacity":
@@ -122,10 +122,12 @@ export class NaiveCluster {
         hold.items = hold.items.filter(({ target }) => !("volume" in target && target.volume === name));
       }
     }
-    if (kind === "claim" && this.claims.has(name)) this.#settle(name);
+    if (kind === "claim" && this.claims.has(name)) this.#settle(name, undefined);
+    const ofClaim = kind === "volume" ? this.volumes.get(name)?.claimUid : undefined;
     const all = { node: this.nodes, class: this.classes, volume: this.volumes, claim: this.claims };
     const rest = { driver: this.drivers, csiNode: this.csiNodes, capacity: this.capacities };
     ({ ...all, ...rest })[kind].delete(name);
+    this.#track(ofClaim);
   }
 
   /** What time has ended is gone, and demands that can be are in a pool: the state that a decision is made on. */
@@ -133,12 +135,11 @@ export class NaiveCluster {
     this.#holds = this.#holds.filter(({ since }) => this.now - since < holdMs);
     this.#place();
     for (const demand of [...this.#demands].filter(({ settlingSince }) => settlingSince !== undefined)) {
-      const { pool, bytes, settlingSince = this.now } = demand;
-      const dropped = pool === undefined ? undefined : (this.#dropped.get(pool) ?? 0n);
-      const isCovered = dropped !== undefined && dropped >= bytes;
+      const { settlingSince = this.now } = demand;
+      const isCovered = this.#dropsSince(demand).reduce((sum, { left }) => sum + left, 0n) >= demand.bytes;
       if (!isCovered && this.now - settlingSince < 2 * pollMs) continue;
       this.notes.add(isCovered ? "demand that a drop settled" : "demand that time settled");
-      if (isCovered && pool !== undefined) this.#dropped.set(pool, dropped - bytes);
+      if (isCovered) this.#useDrops(demand);
       this.#end(demand.claim);
     }
   }
@@ -239,7 +240,9 @@ export class NaiveCluster {
     for (const assumption of [...this.#assumptions]) {
       if (!assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
       this.#assumptions = this.#assumptions.filter((other) => other !== assumption);
-      if ("pool" in assumption.target) this.#end(assumption.claim);
+      const claim = this.claims.get(assumption.claim);
+      if (claim) this.#track(uidOf(claim.name));
+      else this.#end(assumption.claim);
     }
   }
 
@@ -287,39 +290,67 @@ export class NaiveCluster {
     this.#holds = this.#holds.filter((hold) => hold.pod !== pod);
   }
 
-  #volumeSeen({ name, claimUid }: VolumeLine): void {
+  #volumeSeen(line: VolumeLine): void {
+    const { name, claimUid } = line;
+    const before = this.volumes.get(name)?.claimUid;
+    this.volumes.set(name, line);
+    if (before !== claimUid) this.#track(before);
     if (claimUid === undefined) return;
     this.#assumptions = this.#assumptions.filter(
       ({ claim, target }) => !("volume" in target && target.volume === name && uidOf(claim) === claimUid),
     );
-    this.#settle(claimUid.slice(1));
+    this.#settle(claimUid.slice(1), line.bytes);
   }
 
   #claimSeen(claim: ClaimLine): void {
+    const before = this.claims.get(claim.name);
+    this.claims.set(claim.name, claim);
     const assumption = this.assumptionOf(claim.name);
     const isWritten = assumption && (isBound(claim) || claim.selected === assumption.node);
     if (isWritten && "pool" in assumption.target) {
       this.#assumptions = this.#assumptions.filter((other) => other !== assumption);
     }
+    this.#track(uidOf(claim.name), before);
+  }
+
+  /** What a claim, as it is now, says of capacity: what was told to a provisioner, and not made yet, is in flight. */
+  #track(uid: string | undefined, before = this.claims.get(uid?.slice(1) ?? "")): void {
+    const claim = this.claims.get(uid?.slice(1) ?? "");
+    if (!claim) return;
+    const assumption = this.assumptionOf(claim.name);
+    if (isBound(claim)) this.#settle(claim.name, this.volumes.get(claim.volume ?? "")?.bytes);
+    else if (assumption && "pool" in assumption.target && assumption.node !== claim.selected) return;
+    else if (claim.selected === undefined) this.#end(claim.name);
+    else this.#trackSelected(claim, claim.selected, before);
+  }
+
+  #trackSelected(claim: ClaimLine, selected: string, before: ClaimLine | undefined): void {
     const demand = this.#demands.find((one) => one.claim === claim.name);
-    if (isBound(claim)) {
-      if (this.volumes.has(claim.volume ?? "")) this.#settle(claim.name);
-    } else if (claim.selected === undefined) {
-      if (!this.assumptionOf(claim.name)) this.#end(claim.name);
-    } else if (demand?.node !== claim.selected) {
-      this.#demand(claim, claim.selected, sizeOf(claim), undefined);
-      const isMade = [...this.volumes.values()].some(({ claimUid }) => claimUid === uidOf(claim.name));
-      if (isMade) this.#settle(claim.name);
-    }
+    const made = [...this.volumes.values()].find(({ claimUid }) => claimUid === uidOf(claim.name));
+    if (!demand && made && before?.selected === selected) return;
+    if (demand?.node !== selected) this.#demand(claim, selected, sizeOf(claim), undefined);
+    if (made) this.#settle(claim.name, made.bytes);
+    else for (const one of this.#demands) if (one.claim === claim.name) one.settlingSince = undefined;
   }
 
   #demand(claim: ClaimLine, node: string, bytes: bigint, pool: string | undefined): void {
     this.#end(claim.name);
-    this.#demands.push({ claim: claim.name, class: classOf(claim), node, bytes, pool, settlingSince: undefined });
+    const firstDrop = this.#drops.length;
+    this.#demands.push({
+      claim: claim.name,
+      class: classOf(claim),
+      node,
+      bytes,
+      pool,
+      firstDrop,
+      settlingSince: undefined,
+    });
   }
 
-  #settle(claim: string): void {
+  /** @param volume  what its volume takes; undefined where none is known, and none will be asked for again */
+  #settle(claim: string, volume: bigint | undefined): void {
     const demand = this.#demands.find((one) => one.claim === claim);
+    if (demand && volume !== undefined && volume > demand.bytes) demand.bytes = volume;
     if (!demand || demand.settlingSince !== undefined) return;
     demand.settlingSince = this.now;
     // A drop settles in the order in which the volumes came.
@@ -328,17 +359,31 @@ export class NaiveCluster {
 
   #end(claim: string): void {
     this.#demands = this.#demands.filter((demand) => demand.claim !== claim);
-    for (const pool of this.#dropped.keys()) {
-      if (this.#demands.every((demand) => demand.pool !== pool)) this.#dropped.delete(pool);
+  }
+
+  #dropsSince({ pool, firstDrop }: Demand): { left: bigint }[] {
+    return this.#drops.filter((one, nth) => one.pool === pool && nth >= firstDrop);
+  }
+
+  /** The oldest first: they can be of the fewest demands. */
+  #useDrops(demand: Demand): void {
+    let { bytes } = demand;
+    for (const one of this.#dropsSince(demand)) {
+      const [used = 0n] = [one.left, bytes].sort(compare);
+      one.left -= used;
+      bytes -= used;
     }
   }
 
   #place(): void {
     for (const demand of this.#demands) {
       const node = this.nodes.get(demand.node);
-      if (demand.pool !== undefined || !node) continue;
+      // One whose pool is published no more follows its node.
+      if (!node || (demand.pool !== undefined && this.newestOf(demand.pool))) continue;
       const pools = this.poolsOn(node, demand.class);
-      if (pools.length < 2) {
+      if (pools.length === 0) continue;
+      demand.firstDrop = this.#drops.length;
+      if (pools.length === 1) {
         demand.pool = pools[0];
         continue;
       }
@@ -356,10 +401,9 @@ export class NaiveCluster {
     const pool = poolOf(line);
     const before = this.newestOf(pool)?.name === line.name ? (this.totalOf(pool) ?? 0n) : undefined;
     this.capacities.set(line.name, line);
-    const isPromised = this.#demands.some((demand) => demand.pool === pool);
-    if (before === undefined || this.newestOf(pool)?.name !== line.name || !isPromised) return;
+    if (before === undefined || this.newestOf(pool)?.name !== line.name) return;
     const drop = before - (this.totalOf(pool) ?? 0n);
-    if (drop > 0n) this.#dropped.set(pool, (this.#dropped.get(pool) ?? 0n) + drop);
+    if (drop > 0n) this.#drops.push({ pool, left: drop });
   }
 }
 

@@ -221,7 +221,7 @@ class Twins {
         sum += demand.bytes;
         count++;
       }
-      if (pool.promised !== sum || pool.demands !== count) expect({ pool }).toEqual({ sum, count });
+      if (pool.promised !== sum || pool.demands.size !== count) expect({ pool }).toEqual({ sum, count });
     }
   }
 

@@ -1,0 +1,185 @@
+/** Capacity in flight: what ends a demand, what must not end it, and what must not keep it. */
+import { expect, test } from "vitest";
+import { podUid } from "../../src/scheduling/names.ts";
+import { Ledger, pollMs, size, source } from "./ledger.ts";
+
+const total = source("lvm", { from: "allocatable", means: "total" });
+
+/** Node a has 100Gi of class lvm: a driver says it in an object, or the node says what it has in all. */
+function published(by: "object" | "node" = "object"): Ledger {
+  const ledger = new Ledger(["lvm", "other"], by === "node" ? { sources: { lvm: total } } : {});
+  if (by === "node") return ledger.node("a", { allocatable: { lvm: "100Gi" } });
+  return ledger.node("a").object("c", "lvm", "a", "100Gi");
+}
+
+/** A claim whose provisioner was told to use node a. */
+function selected(ledger: Ledger, claim: string, request: string): Ledger {
+  return ledger.claim(claim, "lvm", request, { selectedNode: "a" });
+}
+
+const free = (ledger: Ledger): string => ledger.free("lvm", "a").map(Number).join();
+const gi = (...amounts: number[]): string => amounts.map((amount) => amount * 2 ** 30).join();
+const claimsInFlight = (ledger: Ledger): string[] => [...ledger.state.pools.demands()].map(({ claim }) => claim);
+
+test("a drop from before a promise says nothing of the promise's volume", () => {
+  const ledger = selected(published(), "old", "50Gi");
+  expect(free(ledger)).toBe(gi(50));
+  // Somebody else took 30Gi.
+  ledger.object("c", "lvm", "a", "70Gi");
+  selected(ledger, "new", "20Gi").volume("new", "lvm", "a", "20Gi");
+  expect(free(ledger)).toBe(gi(0));
+  ledger.object("c", "lvm", "a", "50Gi");
+  expect(claimsInFlight(ledger)).toEqual(["uold", "unew"]);
+  expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(0), ["uold"]]);
+});
+
+test("a drop that settled one demand settles no other, whichever was promised first", () => {
+  for (const [first, second] of [
+    ["x", "y"],
+    ["y", "x"],
+  ] as const) {
+    const ledger = selected(published(), "x", "30Gi");
+    ledger.object("c", "lvm", "a", "90Gi");
+    selected(ledger, "y", "30Gi").object("c", "lvm", "a", "60Gi");
+    ledger.volume(first, "lvm", "a", "30Gi");
+    expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(30), [`u${second}`]]);
+    ledger.volume(second, "lvm", "a", "30Gi");
+    expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(30), [`u${second}`]]);
+    ledger.object("c", "lvm", "a", "40Gi");
+    expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(40), []]);
+  }
+});
+
+test("a volume that is larger than its claim takes what it is", () => {
+  const ledger = selected(published(), "x", "1Gi");
+  expect(free(ledger)).toBe(gi(99));
+  ledger.volume("x", "lvm", "a", "10Gi");
+  expect(free(ledger)).toBe(gi(90));
+  selected(ledger, "y", "5Gi").volume("y", "lvm", "a", "5Gi");
+  ledger.object("c", "lvm", "a", "90Gi");
+  expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(85), ["uy"]]);
+});
+
+test("a volume that says less than its claim asked for frees nothing", () => {
+  const ledger = selected(published(), "x", "10Gi").volume("x", "lvm", "a", "1Gi");
+  expect(free(ledger)).toBe(gi(90));
+});
+
+for (const by of ["object", "node"] as const) {
+  test(`${by}: a claim that vanishes and returns is in flight as before`, () => {
+    const ledger = selected(published(by), "x", "30Gi");
+    ledger.state.delete("claim", "d/x");
+    ledger.wait(pollMs);
+    selected(ledger, "x", "30Gi").wait(2 * pollMs);
+    expect(free(ledger)).toBe(gi(70));
+    ledger.state.delete("claim", "d/x");
+    ledger.wait(2 * pollMs - 1);
+    expect(free(ledger)).toBe(gi(70));
+    ledger.wait(1);
+    expect(free(ledger)).toBe(gi(100));
+    selected(ledger, "x", "30Gi");
+    expect(free(ledger)).toBe(gi(70));
+  });
+
+  test(`${by}: a claim whose volume goes before it is bound is in flight again`, () => {
+    const ledger = selected(published(by), "x", "30Gi");
+    for (const wait of [0, 2 * pollMs]) {
+      ledger.volume("x", "lvm", "a", "30Gi").wait(wait).free("lvm", "a");
+      ledger.state.delete("volume", "pv-x");
+      ledger.wait(2 * pollMs);
+      expect(free(ledger)).toBe(gi(70));
+    }
+  });
+
+  test(`${by}: a claim that is bound to a volume that nobody sees is waited for by the clock`, () => {
+    const ledger = selected(published(by), "x", "30Gi");
+    ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" });
+    expect(free(ledger)).toBe(gi(70));
+    ledger.wait(2 * pollMs);
+    expect(free(ledger)).toBe(gi(100));
+  });
+}
+
+test("a volume that is made free of its claim leaves the claim in flight", () => {
+  const ledger = selected(published(), "x", "30Gi").volume("x", "lvm", "a", "30Gi");
+  ledger.world.apply("pv pv-x 30Gi class=lvm on=a");
+  ledger.wait(2 * pollMs);
+  expect(free(ledger)).toBe(gi(70));
+});
+
+test("a change of a claim whose volume has settled promises nothing anew", () => {
+  const ledger = selected(published(), "x", "30Gi").object("c", "lvm", "a", "70Gi").volume("x", "lvm", "a", "30Gi");
+  expect(free(ledger)).toBe(gi(70));
+  selected(ledger, "x", "30Gi");
+  expect(free(ledger)).toBe(gi(70));
+});
+
+test("a volume that comes after its bound claim counts where the driver does not know it", () => {
+  const late = (version: string): string => {
+    const ledger = published();
+    ledger.state.listed();
+    ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" });
+    return free(ledger.volume("x", "lvm", "a", "30Gi", version));
+  };
+  expect([late("999"), late("0")]).toEqual([gi(70), gi(100)]);
+});
+
+test("a bind that is given up leaves a promise that is written already", () => {
+  const ledger = selected(published(), "x", "30Gi");
+  expect(ledger.assume("a", "x")).toBe("promised");
+  ledger.state.reservations.forget(podUid("up-x"));
+  expect(free(ledger)).toBe(gi(70));
+  ledger.claim("x", "lvm", "30Gi");
+  expect(free(ledger)).toBe(gi(100));
+});
+
+/** The node that a claim's provisioner was told to use is gone, and b is chosen instead (departure D12). */
+function elsewhere(): Ledger {
+  const ledger = selected(published(), "x", "30Gi").node("b").object("d", "lvm", "b", "100Gi");
+  ledger.state.delete("node", "a");
+  expect(ledger.assume("b", "x")).toBe("promised");
+  return ledger;
+}
+
+test("what is promised on another node outlives the old selected-node, until that is replaced", () => {
+  const ledger = elsewhere();
+  selected(ledger, "x", "30Gi");
+  expect(ledger.free("lvm", "b")).toEqual([size("70Gi")]);
+  ledger.claim("x", "lvm", "30Gi", { selectedNode: "b" }).node("a");
+  expect([ledger.free("lvm", "b"), free(ledger)]).toEqual([[size("70Gi")], gi(100)]);
+});
+
+test("given up, it is again what the API says", () => {
+  const ledger = elsewhere();
+  ledger.state.reservations.forget(podUid("up-x"));
+  ledger.node("a");
+  expect([ledger.free("lvm", "b"), free(ledger)]).toEqual([[size("100Gi")], gi(70)]);
+});
+
+test("a claim that gets a volume instead keeps no capacity once its selected-node is taken off", () => {
+  const ledger = selected(published(), "x", "30Gi").node("b");
+  ledger.world.apply("pv disk 30Gi class=lvm on=b");
+  ledger.state.delete("node", "a");
+  expect(ledger.assume("b", "x")).toBe("promised");
+  ledger.claim("x", "lvm", "30Gi").node("a");
+  expect(free(ledger)).toBe(gi(100));
+});
+
+test("a demand follows its node where its pool is published no more, and another is", () => {
+  const ledger = selected(published(), "x", "30Gi");
+  expect(free(ledger)).toBe(gi(70));
+  ledger.state.delete("capacity", "kube-system/c");
+  // The driver tells its segments by another label now.
+  ledger.world.apply("capacity z lvm - 100Gi at=kubernetes.io/os:linux");
+  ledger.world.apply("node a kubernetes.io/os=linux");
+  expect(free(ledger)).toBe(gi(70));
+});
+
+test("a demand whose pool is published no more waits for it while there is no other", () => {
+  const ledger = selected(published(), "x", "30Gi");
+  expect(free(ledger)).toBe(gi(70));
+  ledger.state.delete("capacity", "kube-system/c");
+  expect(free(ledger)).toBe("");
+  ledger.object("c", "lvm", "a", "100Gi");
+  expect(free(ledger)).toBe(gi(70));
+});
