@@ -196,7 +196,11 @@ function wakerThatTells(waker: Waker, leadership: RunningLeadership) {
   };
 }
 
-function stateFor(runtime: Runtime, { holds, capacity, scoring, classes, disks }: Config): ClusterState {
+/** What decides, by the configuration. */
+export function stateFor(
+  runtime: Pick<Runtime, "now">,
+  { holds, capacity, scoring, classes, disks }: Config,
+): ClusterState {
   return new ClusterState({
     clock: () => runtime.now(),
     holdTtlMs: holds.ttlMs,
@@ -226,6 +230,6 @@ function perClass<T>(
 }
 
 /** What slim Nodes are to keep. */
-function nodeAnnotations({ classes }: Config): ReadonlySet<string> {
+export function nodeAnnotations({ classes }: Config): ReadonlySet<string> {
   return new Set(classes.flatMap(({ capacity }) => (capacity?.from === "annotation" ? [capacity.name] : [])));
 }

@@ -76,6 +76,7 @@ export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "sign
     list,
     pause: async () => signal("kube-controller-manager", "SIGSTOP"),
     resume: async () => signal("kube-controller-manager", "SIGCONT"),
+    restart: () => Promise.reject(new Error("the running Berth is not the scenario's own: give it a `config`")),
     pass: (ms) => runtime.sleep(ms),
     clear: () => removeAll(list, call),
     stop,

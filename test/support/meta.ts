@@ -6,6 +6,6 @@ declare module "vitest" {
     /** One of VB §8's 200. */
     readonly upstream?: { readonly number: number; readonly kind: ScenarioKind };
     /** One scenario file on one stage. */
-    readonly scenario?: { readonly name: string; readonly says: string; readonly stage: "sandbox" | "real" };
+    readonly scenario?: { readonly name: string; readonly says: string; readonly stage: "core" | "sandbox" | "real" };
   }
 }

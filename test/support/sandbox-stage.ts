@@ -1,5 +1,5 @@
 /** The sandbox as a stage for scenarios: Berth's real code, the sandbox's controllers and scheduler, one virtual clock, no sockets. */
-import { defaults } from "../../src/config.ts";
+import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { Exchange } from "../../src/runtime/runtime.ts";
 import { type ControllerName, Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
@@ -30,18 +30,21 @@ const controllers: readonly ControllerName[] = [
 export async function sandboxStage(
   options: Partial<SandboxOptions> = {},
   reach: (exchange: Exchange, runtime: VirtualRuntime) => Exchange = (exchange) => exchange,
+  config: Config = defaults,
 ): Promise<SandboxStage> {
   const runtime = virtualRuntime();
   const sandbox = new Sandbox({ runtime, scheduler: false, ...options });
   const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
-  const berth = await startBerth({
-    exchange: reach(sandbox.api.exchange, runtime),
-    runtime,
-    config: defaults,
-    log,
-    version: "test",
-  });
-  const entry = { exchange: berth.extender, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
+  const exchange = reach(sandbox.api.exchange, runtime);
+  const start = (): Promise<Berth> => startBerth({ exchange, runtime, config, log, version: "test" });
+  let berth = await start();
+  const extender: Exchange = (request, signal) => berth.extender(request, signal);
+  const end = async (): Promise<void> => {
+    const stopped = berth.stop();
+    await runtime.advance(30_000);
+    await stopped;
+  };
+  const entry = { exchange: extender, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
   if (options.scheduler === undefined) {
     sandbox.startScheduler([
       { ...entry, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
@@ -83,7 +86,9 @@ export async function sandboxStage(
   };
   return {
     sandbox,
-    berth,
+    get berth() {
+      return berth;
+    },
     runtime,
     ask: call,
     apply: (object) => sandbox.apply([object]),
@@ -97,11 +102,14 @@ export async function sandboxStage(
     resume: async () => {
       for (const name of controllers) sandbox.startController(name);
     },
+    restart: async () => {
+      await end();
+      berth = await start();
+      await runtime.advance(1_000);
+    },
     pass: (ms) => runtime.advance(ms),
     stop: async () => {
-      const stopped = berth.stop();
-      await runtime.advance(30_000);
-      await stopped;
+      await end();
       sandbox.stop();
     },
   };

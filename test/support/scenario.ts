@@ -3,8 +3,10 @@
  * in; a `Stage` is the sandbox, or a real control plane.
  *
  *     name: a sentence that states what is shown
- *     covers: [what it is about]
+ *     covers: [what it is about]                         # rows of scenario-rows.ts
  *     awaits: what Berth lacks as yet                     # optional: the scenario is kept for it, and not run
+ *     beyondCore: who else has a part in it               # optional: why the pure core alone cannot play it, see core-stage.ts
+ *     config: {scoring: {strategy: spread}}               # optional: a BerthConfiguration; Berth has the defaults otherwise
  *     steps:
  *     - files: [manifests/examples/10-classes.yaml]     # applied in order
  *     - given: {nodes: {n1: }, classes: {local: wait}, …} # short forms, see given.ts
@@ -13,18 +15,19 @@
  *     - patch: {object: Node/n1, merge: {metadata: {labels: {rack: r1}}}}
  *     - reserve: {disk-1: shop/cart}                      # the volume's claimRef, with the claim's uid of this moment
  *     - pause: controllers                                # those of kube-controller-manager stand still; `resume: controllers`
+ *     - restart: berth                                    # only where there is a `config`, if only `{}`
  *     - expect:
  *         within: 10s                                     # default 10 s; every line must hold at one moment
  *         pods: {default/archive: {node: delta}, default/search: {pending: "a part of its message"}}
  *         nodes: {default/db: [alpha, bravo, charlie]}    # Pods whose name begins so, spread over these nodes
- *         claims: {default/cold: delta-nvme-2}             # bound to the volume; "" is not bound; "*" is any
+ *         claims: {default/cold: delta-nvme-2}             # bound to the volume; "" is not bound; "*" is any; "gone" as below
  *         volumes: {bravo-ssd-1: Available}                # phase; "gone" where it must not exist
  *         reserved: {bravo-ssd-1: default/cold}            # the claim that its claimRef names; "" where it has none
  *         events: [{pod: default/archive, reason: Scheduled, contains: delta}]
  *     - stays: {for: 5s, …}                               # as expect, and still so after that time
  */
 import { readFileSync } from "node:fs";
-import { parse, parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments, stringify } from "yaml";
 import { type Given, objectsOf, split } from "./given.ts";
 import type { Raw } from "./make.ts";
 
@@ -37,6 +40,8 @@ export interface Stage {
   /** The controllers of kube-controller-manager stand still, with what they know, until they are resumed. */
   pause(): Promise<void>;
   resume(): Promise<void>;
+  /** Berth ends, and another one begins. */
+  restart(): Promise<void>;
   /** Lets time pass: virtual in the sandbox, real elsewhere. */
   pass(ms: number): Promise<void>;
 }
@@ -67,6 +72,7 @@ export type Step =
   | { readonly reserve: Readonly<Record<string, string>> }
   | { readonly pause: "controllers" }
   | { readonly resume: "controllers" }
+  | { readonly restart: "berth" }
   | { readonly expect: Expectation }
   | { readonly stays: Expectation };
 
@@ -75,11 +81,20 @@ export interface Scenario {
   readonly covers: readonly string[];
   /** What Berth lacks as yet, where the scenario must fail without it: it is known, and not run. */
   readonly awaits?: string;
+  /** Why the pure core alone cannot play it. */
+  readonly beyondCore?: string;
+  /** Of a BerthConfiguration, without apiVersion and kind. */
+  readonly config?: Raw;
   readonly steps: readonly Step[];
 }
 
 export function readScenario(path: string): Scenario {
   return parse(readFileSync(path, "utf8")) as Scenario;
+}
+
+/** The configuration file of a scenario, as text. */
+export function configurationOf(config: Raw): string {
+  return stringify({ apiVersion: "berth.dev/v1alpha1", kind: "BerthConfiguration", ...config });
 }
 
 /** Runs every step. @throws Error that says which step failed and what was found instead */
@@ -90,7 +105,7 @@ export async function runScenario({ steps }: Scenario, stage: Stage): Promise<vo
     else if ("stays" in step) await stays(step.stays, stage, where);
     else {
       await act(step, stage).catch((error: Error) => {
-        throw new Error(`${where}: ${error.message}`);
+        throw new Error(`${where}: ${error.message}`, { cause: error });
       });
     }
   }
@@ -105,6 +120,7 @@ async function act(step: Exclude<Step, { expect: unknown } | { stays: unknown }>
   else if ("reserve" in step) await reserve(step.reserve, stage);
   else if ("pause" in step) await stage.pause();
   else if ("resume" in step) await stage.resume();
+  else if ("restart" in step) await stage.restart();
   else throw new Error(`no step is ${JSON.stringify(step)}`);
 }
 
@@ -194,6 +210,7 @@ function podsUnmet({ pods = {}, nodes = {} }: Expectation, found: readonly Raw[]
 function claimsUnmet(want: Readonly<Record<string, string>>, found: readonly Raw[]): string[] {
   return Object.entries(want).flatMap(([key, volume]) => {
     const claim = found.find((one) => keyOf(one) === key);
+    if (volume === "gone") return claim ? [`claim ${key} is still there`] : [];
     const bound = text(claim, "status", "phase") === "Bound" ? text(claim, "spec", "volumeName") : "";
     const holds = volume === "*" ? bound !== "" : bound === volume;
     return holds ? [] : [`claim ${key} is bound to "${bound}", not "${volume}"`];

@@ -64,15 +64,15 @@ function hadToBeComplete(tests: readonly TestCase[]): boolean {
   return new Set(halves).size === 2;
 }
 
-/** Each scenario file on the sandbox and on the real control plane, where the latter was in the run. */
+/** Each scenario file on the pure core, the sandbox and the real control plane, where the latter was in the run. */
 function table(tests: readonly TestCase[]): string[] {
-  const rows = new Map<string, { says: string; sandbox: string; real: string }>();
+  const rows = new Map<string, { says: string; core: string; sandbox: string; real: string }>();
   let ran = false;
   for (const test of tests) {
     const { scenario } = test.meta();
     if (!scenario) continue;
     const { name, says, stage } = scenario;
-    const row = rows.get(name) ?? { says, sandbox: "-", real: "-" };
+    const row = rows.get(name) ?? { says, core: "-", sandbox: "-", real: "-" };
     const { state } = test.result();
     const seconds = ((test.diagnostic()?.duration ?? 0) / 1000).toFixed(1);
     row[stage] = state === "passed" ? `ok ${seconds} s` : state;
@@ -80,6 +80,8 @@ function table(tests: readonly TestCase[]): string[] {
     rows.set(name, row);
   }
   if (!ran) return [];
-  const lines = [...rows].map(([name, { says, sandbox, real }]) => `${name}: ${says} | ${sandbox} | ${real}`);
-  return ["scenario | sandbox | real", "--- | --- | ---", ...lines];
+  const lines = [...rows].map(
+    ([name, { says, core, sandbox, real }]) => `${name}: ${says} | ${core} | ${sandbox} | ${real}`,
+  );
+  return ["scenario | core | sandbox | real", "--- | --- | --- | ---", ...lines];
 }
