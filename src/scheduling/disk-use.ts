@@ -2,7 +2,7 @@
 import type { Disk } from "./disks.ts";
 import type { ClaimUid } from "./names.ts";
 import { type Gauge, provisioned } from "./outcome.ts";
-import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import { addBytes, type Bytes, compareBytes, subtractBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { VolumeId } from "./volume-table.ts";
 
@@ -154,8 +154,4 @@ export function busyDisksGauge(state: ClusterState, own: ReadonlySet<ClaimUid>):
 function hasAsker(state: ClusterState, { volumes }: Disk, own: ReadonlySet<ClaimUid>): boolean {
   for (const id of volumes) if (askedOf(state, id, own) !== undefined) return true;
   return false;
-}
-
-function compareBytes(a: Bytes, b: Bytes): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }

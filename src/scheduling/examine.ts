@@ -5,12 +5,12 @@ import { whyNot } from "./matching.ts";
 import { affinityOn, type BoundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
-import type { Open } from "./open-claim.ts";
+import { isUnderway, type Open } from "./open-claim.ts";
 import type { ClaimExplanation } from "./plan.ts";
 import type { Planner } from "./planner.ts";
 import { totalOf } from "./pools.ts";
 import type { Room } from "./provisioning.ts";
-import { formatBytes, zero } from "./quantity.ts";
+import { type Bytes, formatBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
@@ -103,7 +103,7 @@ export function claimsOn(
       const reason = diagnosis.reason ?? trouble?.reason;
       if (reason === undefined) return { claim, provision: open.class.name };
       const why = provisioningText(state, planner, entry, { open, reason, trouble });
-      const refused = [...listed(state, lists, entry, open.claim, takenBy)];
+      const refused = [...listed(state, lists, entry, open, takenBy)];
       if (why !== undefined) refused.push({ volume: "(new)", why });
       return { claim, refused };
     }),
@@ -125,26 +125,32 @@ function listed(
   state: ClusterState,
   lists: VolumeLists,
   entry: NodeEntry,
-  claim: Claim,
+  open: Open,
   takenBy: ReadonlyMap<number, ClaimKey>,
 ): Refused[] {
-  const { first, count } = lists.of(entry, claim);
+  const { first, count } = lists.of(entry, open.claim);
   const refused: Refused[] = first.map((volume) => ({
     volume: volume.name,
-    why: whyOut(state, volume, claim, takenBy),
+    why: whyOut(state, volume, open, takenBy),
   }));
   if (count === first.length) return refused;
   return [...refused, { volume: `(${count - first.length} more)`, why: "out for reasons like these" }];
 }
 
-function whyOut(state: ClusterState, volume: Volume, claim: Claim, takenBy: ReadonlyMap<number, ClaimKey>): string {
+function whyOut(state: ClusterState, volume: Volume, open: Open, takenBy: ReadonlyMap<number, ClaimKey>): string {
+  const { claim, assumption, reserved } = open;
   const why = whyNot(claim, volume, state.volumes.keptFor(volume.name));
   if (why !== undefined) return why;
   const assumed = state.reservations.assumedFor(volume.name);
   if (assumed) return `assumed for claim ${assumed.claim}`;
   const sibling = takenBy.get(state.volumes.id(volume.name) ?? -1);
   if (sibling !== undefined) return `needed by claim ${sibling} of the same Pod`;
-  return volume.claimRef ? "reserved for the claim, but not reachable from this node" : "settled elsewhere";
+  if (isUnderway(open)) return "not looked at: the claim has been given to a provisioner";
+  if (assumption?.target.kind === "volume") return `not looked at: the claim is promised ${assumption.target.volume}`;
+  if (volume.claimRef) return "reserved for the claim, but not reachable from this node";
+  const [mine] = reserved;
+  if (mine !== undefined) return `not looked at: ${state.volumes.at(mine).name} is reserved for the claim`;
+  return "its file system, which other volumes share, has no room left for the claim";
 }
 
 /** One line on why no new volume can be made; undefined where the class is static and volumes say it all. */
@@ -167,7 +173,9 @@ function provisioningText(
     return isStatic ? undefined : `no driver named ${driverText(provisioner)}`;
   }
   if (open.never === "selectorNotProvisionable") return "a claim with a selector cannot be provisioned";
-  if (reason === "topologyNotAllowed") return `allowedTopologies of class ${name} exclude the node`;
+  if (reason === "topologyNotAllowed") {
+    return `allowedTopologies of class ${name} exclude the node: ${affinityText(open.class.allowedTopologies)}`;
+  }
   if (reason === "driverMissing") return `driver ${driverText(provisioner)} is not registered on the node`;
   if (nodeReasons[reason] !== nodeReasons.notEnoughSpace) return undefined;
   const rooms = planner.rooms(entry, open);
@@ -180,10 +188,10 @@ function provisioningText(
   }
   const { claims = [], bytes = zero } = trouble ?? {};
   const together = claims.length > 1 ? ` (${formatBytes(bytes)} with the Pod's other claims)` : "";
-  const pools = rooms.map(({ pool, limit, free }) => {
-    const shown = free < 0n ? zero : free;
-    return `${formatBytes(shown)} free of ${formatBytes(totalOf(pool))}, largest volume ${formatBytes(limit)}`;
-  });
+  const shown = (amount: Bytes): string => formatBytes(amount < zero ? zero : amount);
+  const pools = rooms.map(
+    ({ pool, limit, free }) => `${shown(free)} free of ${shown(totalOf(pool))}, largest volume ${shown(limit)}`,
+  );
   return `needs ${formatBytes(open.bytes)}${together}: ${pools.join("; ")}`;
 }
 

@@ -5,7 +5,7 @@
 import { sortClaims } from "./claims.ts";
 import { driverOf } from "./drivers.ts";
 import { whyNot } from "./matching.ts";
-import { type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
+import { affinityOn, type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
 import { nearMisses } from "./near-misses.ts";
 import { accessModeBits, type Capacity, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
@@ -70,7 +70,7 @@ function pinHints(state: ClusterState, pod: Pod, bound: readonly BoundClaim[]): 
     const volume = one.claim.volumeName === undefined ? undefined : state.volumes.get(one.claim.volumeName);
     if (!volume) continue;
     const nodes = nodesWhere(state, (entry) => reachesBound(state, entry, one));
-    if (nodes.size === 0) hints.push(unreachable(state, one.claim, volume));
+    if (nodes.size === 0) hints.push(unreachable(state, one, volume));
     else if (nodes.size < state.topologies.nodes.size) reaches.push({ claim: one.claim, nodes });
   }
   for (const { claim, nodes } of reaches.filter((reach) => reach.nodes.size <= namesMax)) {
@@ -103,12 +103,17 @@ function disjointHints(
   ];
 }
 
-function unreachable(state: ClusterState, { key }: Claim, { name, affinity }: Volume): string {
+/** On nodes where the volume's plugin is migrated, its zone is looked up under the driver's key. */
+function unreachable(state: ClusterState, { claim: { key }, migrated }: BoundClaim, volume: Volume): string {
+  const isMigrated =
+    migrated && nodesWhere(state, ({ node }) => affinityOn(state, node, volume) !== volume.affinity).size > 0;
+  const affinity = isMigrated ? migrated.affinity : volume.affinity;
   const terms = affinity?.terms ?? [];
   const keys = new Set(terms.flatMap(({ labels }) => labels.map((requirement) => requirement.key)));
   const isEmpty = terms.some(({ labels }) => labels.some(({ values }) => values.has("")));
   return [
-    `claim ${key} is bound to volume ${name}, whose node affinity matches no node of the cluster: ${affinityText(affinity)}`,
+    `claim ${key} is bound to volume ${volume.name}, whose node affinity matches no node of the cluster: ${affinityText(affinity)}`,
+    ...(isMigrated ? [`which is how ${migrated.plugin} reads now that a CSI driver serves it`] : []),
     ...(isEmpty ? ["its value is empty"] : []),
     ...[...keys].map((label) => valuesText(state, label)),
     "its data is out of reach unless such a node returns",
@@ -219,6 +224,7 @@ function list(names: Iterable<string>): string {
   return `${shown.join(", ")}${all.length > namesMax ? ` and ${all.length - namesMax} more` : ""}`;
 }
 
+/** "zone In [a, b] and disk In [ssd] or …", as the API has it: requirements of a term joined by "and", terms by "or". */
 export function affinityText(affinity: NodeSelector | undefined): string {
   const terms = affinity?.terms ?? [];
   if (terms.length === 0) return "it has no terms";

@@ -72,12 +72,12 @@ class Seen {
   #lookCloser(volume: Volume): void {
     const claim = this.#claim;
     const { mode, accessModes, attributesClass, capacity } = volume;
-    if (suits({ ...claim, mode }, volume)) this.#miss(`their volumeMode is ${mode}, the claim asks for ${claim.mode}`);
+    if (suits({ ...claim, mode }, volume)) this.#miss("volumeMode", mode, claim.mode);
     if (suits({ ...claim, accessModes: 0 }, volume)) {
-      this.#miss(`they offer ${modesText(accessModes)}, the claim asks for ${modesText(claim.accessModes)}`);
+      this.#miss("access modes", modesText(accessModes), modesText(claim.accessModes));
     }
     if (suits({ ...claim, attributesClass }, volume)) {
-      this.#miss(`their volumeAttributesClass is "${attributesClass}", the claim asks for "${claim.attributesClass}"`);
+      this.#miss("volumeAttributesClass", `"${attributesClass}"`, `"${claim.attributesClass}"`);
     }
     const request = claim.request ?? zero;
     const isNear = capacity < request && capacity * 10n >= request * 9n;
@@ -91,7 +91,8 @@ class Seen {
     }
   }
 
-  #miss(says: string): void {
+  #miss(property: string, offered: string, asked: string): void {
+    const says = `${property}: offered is ${offered}, the claim asks for ${asked}`;
     const known = this.#misses.get(says);
     if (known) known.count++;
     else this.#misses.set(says, { says, count: 1 });
@@ -118,7 +119,7 @@ class Seen {
     const { key, class: name, request } = this.#claim;
     const misses = [...this.#misses.values()].sort((a, b) => b.count - a.count || compareText(a.says, b.says));
     const hints = misses.map(
-      ({ says, count }) => `${volumes(count)} of class ${name} would do for claim ${key}, but ${says}`,
+      ({ says, count }) => `${volumes(count)} of class ${name} would do for claim ${key}, but for the ${says}`,
     );
     if (this.#small) {
       const missing = subtractBytes(request ?? zero, this.#small.capacity);
@@ -127,7 +128,7 @@ class Seen {
       );
     }
     if (this.#released) {
-      const more = this.#releasedCount > 1 ? ` and ${this.#releasedCount - 1} more` : "";
+      const more = this.#releasedCount > 1 ? ` (one of ${this.#releasedCount})` : "";
       hints.push(
         `volume ${this.#released.name}${more} of class ${name} would do for claim ${key}, but is Released: remove its claimRef once its old data may go`,
       );
@@ -161,6 +162,7 @@ function volumes(count: number): string {
   return count === 1 ? "1 free volume" : `${count} free volumes`;
 }
 
+/** "ReadWriteOnce+ReadWriteMany", in the API's names. */
 export function modesText(accessModes: AccessModes): string {
   const names = Object.entries(accessModeBits).flatMap(([name, bit]) => ((accessModes & bit) === 0 ? [] : [name]));
   return names.length === 0 ? "any access mode" : names.join("+");

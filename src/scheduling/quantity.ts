@@ -60,6 +60,11 @@ export function subtractBytes(a: Bytes, b: Bytes): Bytes {
   return (a - b) as Bytes;
 }
 
+/** For sorting, the smaller first. */
+export function compareBytes(a: Bytes, b: Bytes): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
 const suffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
 
 /** The shortest binary form people read: "10Gi", "1.5Gi", "1234567". Exact where it has no fraction, else to one digit. */

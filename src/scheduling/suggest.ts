@@ -7,8 +7,9 @@ import { type ClaimKey, compareText, type NodeName } from "./names.ts";
 import { modesText } from "./near-misses.ts";
 import { nearestName } from "./near-name.ts";
 import type { Claim, Node } from "./objects.ts";
-import { addBytes, type Bytes, exactBytes, subtractBytes, zero } from "./quantity.ts";
+import { addBytes, type Bytes, compareBytes, exactBytes, zero } from "./quantity.ts";
 import type { NodeReason, PodReason } from "./reasons.ts";
+import { distanceOf } from "./shortage.ts";
 import type { ClusterState } from "./state.ts";
 import type { Stuck, Trouble } from "./troubles.ts";
 
@@ -49,9 +50,7 @@ export function nearest(stuck: readonly Stuck[]): Stuck | undefined {
 function compareStuck(a: Stuck, b: Stuck): number {
   if (isPinned(a) !== isPinned(b)) return isPinned(a) ? 1 : -1;
   if (a.troubles.length !== b.troubles.length) return a.troubles.length - b.troubles.length;
-  const [far, near] = [distanceOf(a), distanceOf(b)];
-  if (far !== near) return far < near ? -1 : 1;
-  return compareText(a.node, b.node);
+  return compareBytes(farness(a), farness(b)) || compareText(a.node, b.node);
 }
 
 /** Nothing that is done on this node helps: a bound volume, or a promise, is elsewhere. */
@@ -61,18 +60,17 @@ export function isPinned({ troubles }: Stuck): boolean {
   return troubles.some(({ reason }) => pinning.has(reason));
 }
 
-function distanceOf({ troubles }: Stuck): Bytes {
+function farness({ troubles }: Stuck): Bytes {
   return troubles
-    .map(({ bytes, short, limits }) => {
-      if (short === undefined && limits === undefined) return bytes;
-      return (limits ?? []).reduce((sum, { is, asked }) => addBytes(sum, subtractBytes(asked, is)), short ?? zero);
-    })
+    .map((trouble) =>
+      trouble.short === undefined && trouble.limits === undefined ? trouble.bytes : distanceOf(trouble),
+    )
     .reduce(addBytes, zero);
 }
 
 function onNode(state: ClusterState, stuck: Stuck): string {
   const { node, troubles } = stuck;
-  return [...troubles.flatMap((trouble) => remedies(node, trouble)), ...waysOut(state, stuck)].join("; ");
+  return [...troubles.flatMap((trouble) => remedies(state, node, trouble)), ...waysOut(state, stuck)].join("; ");
 }
 
 function offer(state: ClusterState, { node, stuck }: Elsewhere): string {
@@ -96,11 +94,13 @@ function reachOf(state: ClusterState, bound: BoundClaim): Node[] {
   return entries.filter((entry) => reachesBound(state, entry, bound)).map(({ node }) => node);
 }
 
-function remedies(node: NodeName, { reason, claims, bytes, short, limits = [], isStray }: Trouble): string[] {
+function remedies(state: ClusterState, node: NodeName, trouble: Trouble): string[] {
+  const { reason, claims, bytes, isStray } = trouble;
   const [claim] = claims;
   if (!claim) return [];
-  const name = claim.class;
+  const name = trouble.class ?? claim.class;
   const keys = `${claims.length === 1 ? "claim" : "claims"} ${claims.map(({ key }) => key).join(" and ")}`;
+  const need = claims.length === 1 ? "needs" : "need";
   switch (reason) {
     case "noMatchingVolume":
     case "notEnoughVolumes":
@@ -112,24 +112,16 @@ function remedies(node: NodeName, { reason, claims, bytes, short, limits = [], i
       return [`Add ${wantedVolume(claim)} on node ${node} for ${keys}`];
     case "volumeAssumed":
     case "capacityAssumed":
-      return [
-        `Wait: what ${keys} ${claims.length === 1 ? "needs" : "need"} on node ${node} is promised to another Pod right now`,
-      ];
+      return [`Wait: what ${keys} ${need} on node ${node} is promised to another Pod right now`];
     case "claimTooLarge":
-    case "notEnoughSpace": {
-      const raise = limits.map(
-        ({ class: limited, is, asked }) =>
-          `Let the largest volume of class ${limited} on node ${node} be ${exactBytes(asked)} instead of ${exactBytes(is)} for ${keys}`,
-      );
-      if (short === undefined) return raise;
-      const names = [...new Set(claims.map((one) => one.class))].join(" and ");
-      const free = `Free space for ${exactBytes(bytes)} of class ${names} on node ${node} for ${keys}: ${exactBytes(short)} are missing`;
-      return [...raise, free];
+    case "notEnoughSpace":
+      return spaceText(node, keys, trouble);
+    case "noCapacityPublished": {
+      const place = state.pools.nodes.nameOf(name);
+      const what = `${keys} ${need} ${exactBytes(bytes)}`;
+      if (place !== undefined) return [`Put a size into ${place} of node ${node}, for class ${name}: ${what}`];
+      return [`Check the provisioner of class ${name}: it publishes no capacity for node ${node}, and ${what}`];
     }
-    case "noCapacityPublished":
-      return [
-        `Check the provisioner of class ${name}: it publishes no capacity for node ${node}, and ${keys} ${claims.length === 1 ? "needs" : "need"} ${exactBytes(bytes)}`,
-      ];
     case "topologyNotAllowed":
       return [`Let allowedTopologies of class ${name} include node ${node}`];
     case "driverMissing":
@@ -141,12 +133,24 @@ function remedies(node: NodeName, { reason, claims, bytes, short, limits = [], i
         `Restore volume ${claim.volumeName}, to which ${keys} is bound and which does not exist; or delete the claim`,
       ];
     case "nodeUnknown":
-      return [`Create node ${node}`];
     case "volumeNodeConflict":
     case "selectedOtherNode":
     case "preboundElsewhere":
-      throw new Error(`${reason} is mended on another node`);
+      throw new Error(`${reason} is not mended on the node`);
   }
+}
+
+function spaceText(node: NodeName, keys: string, { claims, bytes, short, limits = [] }: Trouble): string[] {
+  const raise = limits.map(
+    ({ class: limited, is, asked }) =>
+      `Let the largest volume of class ${limited} on node ${node} be ${exactBytes(asked)} instead of ${exactBytes(is)} for ${keys}`,
+  );
+  if (short === undefined) return raise;
+  const names = [...new Set(claims.map((one) => one.class))].join(" and ");
+  return [
+    ...raise,
+    `Free space for ${exactBytes(bytes)} of class ${names} on node ${node} for ${keys}: ${exactBytes(short)} are missing`,
+  ];
 }
 
 /** "a volume of class local with at least 5Gi (Filesystem, ReadWriteOnce)": all that a new volume must be to serve the claim. */
@@ -196,7 +200,7 @@ export function suggestForPod(state: ClusterState, reason: PodReason, key: Claim
   const claim = state.get("claim", key);
   switch (reason) {
     case "claimNotFound":
-      return `Create claim ${key}; where a controller made the Pod, deleting the Pod re-creates both`;
+      return `Create claim ${key}; where a StatefulSet made the Pod, deleting the Pod re-creates both`;
     case "claimAwaited":
       return `Wait for claim ${key}; check that the ephemeral-volume controller runs`;
     case "claimLost":
@@ -211,13 +215,14 @@ export function suggestForPod(state: ClusterState, reason: PodReason, key: Claim
       if (!claim || claim.class === "")
         return `Claim ${key} has no class: give it one, or a volume that the PV controller can bind`;
       if (state.get("class", claim.class)) {
-        return `Class ${claim.class} binds immediately: the PV controller must bind claim ${key} first; use WaitForFirstConsumer`;
+        return `Class ${claim.class} binds immediately: the PV controller must bind claim ${key} first; or use a class with WaitForFirstConsumer`;
       }
-      return `StorageClass ${claim.class} does not exist${meantClass(state, claim.class)}: create it, or bind claim ${key} by hand`;
+      return `StorageClass ${claim.class} does not exist: create it, ${meantClass(state, claim)}or bind claim ${key} by hand`;
   }
 }
 
-function meantClass(state: ClusterState, name: string): string {
+/** A claim keeps its class for life. */
+function meantClass(state: ClusterState, { key, class: name }: Claim): string {
   const meant = nearestName(name, [...state.keys("class")].sort());
-  return meant === undefined ? "" : `, "${meant}" does`;
+  return meant === undefined ? "" : `make claim ${key} anew with class ${meant}, `;
 }

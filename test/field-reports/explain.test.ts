@@ -172,7 +172,9 @@ test("FR-087: a claim that was cleaned away is named, with what brings both back
   const server = cluster(makePod("p", ["x"]));
   const report = await explain(server);
   expect(report).toMatchObject({ schedulable: false, reason: 'persistentvolumeclaim "x" not found' });
-  expect(report.suggestion).toBe("Create claim d/x; where a controller made the Pod, deleting the Pod re-creates both");
+  expect(report.suggestion).toBe(
+    "Create claim d/x; where a StatefulSet made the Pod, deleting the Pod re-creates both",
+  );
   await filter(server, makePod("p", ["x"]), ["n1"]);
   expect(await server.metric('berth_pods_refused_total{reason="claimNotFound"}')).toBe(1);
 });

@@ -34,7 +34,7 @@ const misses: Record<string, NearMiss> = {
     claim: { volumeMode: "Block" },
     volumes: [makePV("a", { on: "n1" }), makePV("b", { on: "n1" })],
     says: [
-      "2 free volumes of class local would do for claim d/x, but their volumeMode is Filesystem, the claim asks for Block",
+      "2 free volumes of class local would do for claim d/x, but for the volumeMode: offered is Filesystem, the claim asks for Block",
     ],
     mended: {},
   },
@@ -42,7 +42,7 @@ const misses: Record<string, NearMiss> = {
     claim: { modes: ["ReadWriteOnce", "ReadWriteMany"] },
     volumes: [makePV("a", { on: "n1" })],
     says: [
-      "1 free volume of class local would do for claim d/x, but they offer ReadWriteOnce, the claim asks for ReadWriteOnce+ReadWriteMany",
+      "1 free volume of class local would do for claim d/x, but for the access modes: offered is ReadWriteOnce, the claim asks for ReadWriteOnce+ReadWriteMany",
     ],
     mended: { modes: ["ReadWriteOnce"] },
   },
@@ -50,7 +50,7 @@ const misses: Record<string, NearMiss> = {
     claim: { modes: ["ReadWriteOncePod"] },
     volumes: [makePV("a", { on: "n1" })],
     says: [
-      "1 free volume of class local would do for claim d/x, but they offer ReadWriteOnce, the claim asks for ReadWriteOncePod",
+      "1 free volume of class local would do for claim d/x, but for the access modes: offered is ReadWriteOnce, the claim asks for ReadWriteOncePod",
     ],
     mended: makePV("a", { on: "n1", modes: ["ReadWriteOnce", "ReadWriteOncePod"] }),
   },
@@ -58,7 +58,7 @@ const misses: Record<string, NearMiss> = {
     claim: { attributesClass: "gold" },
     volumes: [makePV("a", { on: "n1" })],
     says: [
-      '1 free volume of class local would do for claim d/x, but their volumeAttributesClass is "", the claim asks for "gold"',
+      '1 free volume of class local would do for claim d/x, but for the volumeAttributesClass: offered is "", the claim asks for "gold"',
     ],
     mended: makePV("a", { on: "n1", attributesClass: "gold" }),
   },
@@ -80,7 +80,7 @@ const misses: Record<string, NearMiss> = {
     claim: {},
     volumes: ["b", "a"].map((name) => makePV(name, { on: "n1", claim: "old", claimUid: "dead", phase: "Released" })),
     says: [
-      "volume a and 1 more of class local would do for claim d/x, but is Released: remove its claimRef once its old data may go",
+      "volume a (one of 2) of class local would do for claim d/x, but is Released: remove its claimRef once its old data may go",
     ],
     mended: makePV("a", { on: "n1" }),
   },
@@ -119,7 +119,7 @@ test("what would help names the class that was meant, where it exists", () => {
     return explainPod(world.state, world.pod("p", "x")).suggestion ?? "";
   };
   expect(suggestion("fsat")).toBe(
-    'StorageClass fsat does not exist, "fast" does: create it, or bind claim d/x by hand',
+    "StorageClass fsat does not exist: create it, make claim d/x anew with class fast, or bind claim d/x by hand",
   );
   expect(suggestion("manual")).toBe("StorageClass manual does not exist: create it, or bind claim d/x by hand");
 });

@@ -6,7 +6,7 @@ import { describe } from "vitest";
 const rules = [
   "test/scheduling/*.test.ts",
   "test/cases.test.ts",
-  "test/field-reports/{claims,explain,matching}.test.ts",
+  "test/field-reports/{claims,explain,matching,near-misses,would-help}.test.ts",
   "test/upstream/{filter,matching,migration,reserve,scoring,requeue,departures}.ts",
   "test/mutation/clusters.ts",
 ];

@@ -1,6 +1,8 @@
 /** Does what an explanation says would help, by its words alone. */
 import { nodeName, podUid } from "../../src/scheduling/names.ts";
+import type { Capacity } from "../../src/scheduling/objects.ts";
 import { makeCapacity, makeClass, makeCsiNode, makePV } from "./make.ts";
+import type { NodeValues } from "./node-values.ts";
 import type { World } from "./world.ts";
 
 /** What the words leave open: the objects as they were made, to be changed and added again. */
@@ -12,6 +14,10 @@ export interface Made {
   readonly provisioners: ReadonlyMap<string, string>;
   /** UIDs of other Pods. */
   readonly others: readonly string[];
+  /** Names of the pools that classes share, by class. */
+  readonly pools?: ReadonlyMap<string, string>;
+  /** What nodes say themselves. */
+  readonly values?: NodeValues;
 }
 
 /** What was done: "add", "free", …; "ask again" where the words promise no more than that. */
@@ -66,20 +72,30 @@ const steps: readonly Step[] = [
   },
   {
     deed: "free",
-    says: /^Free space for \S+ of class (\S+) on node (\S+) for claims? .*: (\S+) are missing$/,
-    act: ({ world }, [name = "", node = "", missing = ""]) =>
-      change(world, name, node, (facts) => {
-        const grow = (size: string): string => String(gigabytes(size) + gigabytes(missing));
-        const total =
-          facts.max !== undefined && gigabytes(facts.max) > gigabytes(facts.capacity) ? facts.max : facts.capacity;
-        return { ...facts, capacity: grow(total) };
-      }),
+    says: /^Free space for \S+ of class (\S+(?: and \S+)*) on node (\S+) for claims? .*: (\S+) are missing$/,
+    act: (made, [names = "", node = "", missing = ""]) => {
+      for (const name of siblings(made, names.split(" and "))) {
+        if (made.values?.grow(name, node, gigabytes(missing))) continue;
+        if (objectOf(made.world, name, node) === undefined) continue;
+        change(made.world, name, node, (facts) => ({ ...facts, capacity: String(sizeOf(facts) + gigabytes(missing)) }));
+      }
+    },
   },
   {
     deed: "publish",
     says: /^Check the provisioner of class (\S+): it publishes no capacity for node (\S+), and claims? .* needs? (\S+)$/,
-    act: ({ world }, [name = "", on = "", capacity = ""]) =>
-      void world.add(makeCapacity(`new-${name}`, { class: name, on, capacity })),
+    act: (made, [name = "", on = "", bytes = ""]) => {
+      // Classes of one pool publish the same bytes.
+      const known = siblings(made, [name]).flatMap((one) => objectOf(made.world, one, on) ?? []);
+      const [first = gigabytes(bytes)] = known.map((object) => sizeOf(factsOf(object)));
+      made.world.add(makeCapacity(`new-${name}-${on}`, { class: name, on, capacity: String(first) }));
+    },
+  },
+  {
+    deed: "put",
+    says: /^Put a size into \S+(?: \S+)* \S+ of node (\S+), for class (\S+): claims? .* needs? (\S+)$/,
+    act: (made, [node = "", name = "", bytes = ""]) =>
+      made.values?.put(name, node, gigabytes(bytes), siblings(made, [name])),
   },
   {
     deed: "allow",
@@ -131,19 +147,34 @@ interface PoolFacts {
   readonly max?: string;
 }
 
-/** The first capacity object of the class that reaches the node and that `mend` knows. */
+/** The classes, and all that share their pools. */
+function siblings({ pools }: Made, names: readonly string[]): string[] {
+  const shared = new Set(names.map((name) => pools?.get(name)));
+  const others = [...(pools ?? [])].flatMap(([name, pool]) => (shared.has(pool) ? [name] : []));
+  return [...new Set([...names, ...others])];
+}
+
+/** What a pool of this object has in all (decision 10). */
+function sizeOf({ capacity, max = "0" }: PoolFacts): bigint {
+  const [published, largest] = [gigabytes(capacity), gigabytes(max)];
+  if (largest > published) return largest;
+  return published;
+}
+
+function factsOf({ capacity, maximumVolumeSize: max }: Capacity): PoolFacts {
+  return { capacity: String(capacity ?? 0n), ...(max !== undefined && { max: `${max >> 30n}Gi` }) };
+}
+
+/** The first capacity object of the class for the node by name. */
+function objectOf(world: World, name: string, node: string): Capacity | undefined {
+  const keys = [...world.state.keys("capacity")].sort().filter((key) => key.endsWith(`-${node}`));
+  return keys.map((key) => world.state.get("capacity", key)).find((object) => object?.class === name);
+}
+
 function change(world: World, name: string, node: string, mend: (facts: PoolFacts) => PoolFacts | undefined): void {
-  for (const key of [...world.state.keys("capacity")].sort()) {
-    const object = world.state.get("capacity", key);
-    if (object?.class !== name || !key.endsWith(`-${node}`)) continue;
-    const max = object.maximumVolumeSize;
-    const mended = mend({
-      capacity: String(object.capacity ?? 0n),
-      ...(max !== undefined && { max: `${max >> 30n}Gi` }),
-    });
-    if (!mended) continue;
-    world.add(makeCapacity(key.split("/")[1] ?? "", { class: name, on: node, ...mended, version: String(++version) }));
-    return;
-  }
-  throw new Error(`no capacity of class ${name} on ${node}`);
+  const object = objectOf(world, name, node);
+  const mended = object && mend(factsOf(object));
+  if (!mended) throw new Error(`no such capacity of class ${name} on ${node}`);
+  const bare = object.key.split("/")[1] ?? "";
+  world.add(makeCapacity(bare, { class: name, on: node, ...mended, version: String(++version) }));
 }
