@@ -1,113 +1,30 @@
 /**
- * Any history of promises, volumes and publications, against a ledger that is as simple as the sentences it is made of: it keeps
- * lists, and adds them up from scratch on every look. Sources of every kind at once: capacity objects, two classes on one disk,
- * an annotation that says what is left, and an allocatable resource that says all there is.
+ * Any history of promises, volumes and publications, of claims, volumes and nodes that vanish and return, against the naive ledger.
+ * Sources of every kind at once.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { podUid } from "../../src/scheduling/names.ts";
-import { Ledger, pollMs, source } from "./ledger.ts";
+import { Ledger, pollMs } from "./ledger.ts";
+import { classes, groupOf, isWhole, NaiveLedger, type Name, nodes, pools, sources } from "./naive-ledger.ts";
 
-const nodes = ["a", "b"] as const;
-const pools: Readonly<Record<string, string>> = { obj: "vg", obk: "vg", tot: "nvme", tou: "nvme" };
-const whole = source("nvme", { from: "allocatable", means: "total" });
-const sources = { ann: source("ann"), tot: whole, tou: whole };
-const classes = ["solo", "obj", "obk", "ann", "tot", "tou"] as const;
-type Name = (typeof classes)[number];
-const groupOf = (name: string): string => pools[name] ?? name;
-const isWhole = (name: string): boolean => groupOf(name) === "nvme";
-
-interface NaiveDemand {
-  readonly claim: string;
+interface Known {
   readonly of: Name;
   readonly on: string;
+  readonly pod: string;
+  /** What it asks for. */
   readonly bytes: bigint;
-  settling?: { readonly at: number; readonly nth: number };
-  hasVolume: boolean;
-}
-
-class Naive {
-  demands: NaiveDemand[] = [];
-  volumes: { claim: string; of: Name; on: string; bytes: bigint }[] = [];
-  now = 0;
-  readonly #published = new Map<string, bigint>();
-  readonly #dropped = new Map<string, bigint>();
-  #nth = 0;
-
-  publish(of: Name, on: string, value: bigint | undefined): void {
-    const group = `${groupOf(of)} ${on}`;
-    const before = this.#published.has(`${of} ${on}`) ? this.#total(of, on) : undefined;
-    if (value === undefined) this.#published.delete(`${of} ${on}`);
-    else this.#published.set(`${of} ${on}`, value);
-    const after = value === undefined ? undefined : this.#total(of, on);
-    if (isWhole(of) || before === undefined || after === undefined || after >= before) return;
-    if (this.#of(of, on).length > 0) this.#dropped.set(group, (this.#dropped.get(group) ?? 0n) + before - after);
-  }
-
-  isPublished(of: Name, on: string): boolean {
-    return this.#published.has(`${of} ${on}`);
-  }
-
-  free(of: Name, on: string): bigint | undefined {
-    if (!this.isPublished(of, on)) return undefined;
-    const same = (other: string): boolean => groupOf(other) === groupOf(of);
-    const used = this.volumes.filter((volume) => isWhole(of) && same(volume.of) && volume.on === on);
-    const promised = this.demands.filter((demand) => same(demand.of) && demand.on === on);
-    return [...used, ...promised].reduce((left, { bytes }) => left - bytes, this.#total(of, on));
-  }
-
-  demand(claim: string, of: Name, on: string, bytes: bigint): void {
-    this.end(claim);
-    this.demands.push({ claim, of, on, bytes, hasVolume: false });
-  }
-
-  end(claim: string): void {
-    const ended = this.demands.find((demand) => demand.claim === claim);
-    this.demands = this.demands.filter((demand) => demand !== ended);
-    if (ended && this.#of(ended.of, ended.on).length === 0) this.#dropped.delete(`${groupOf(ended.of)} ${ended.on}`);
-  }
-
-  settle(claim: string, hasVolume: boolean): void {
-    const demand = this.demands.find((one) => one.claim === claim);
-    if (!demand) return;
-    demand.hasVolume ||= hasVolume;
-    demand.settling ??= { at: this.now, nth: ++this.#nth };
-  }
-
-  update(): void {
-    const settling = this.demands.filter((demand) => demand.settling);
-    for (const demand of settling.sort((a, b) => (a.settling?.nth ?? 0) - (b.settling?.nth ?? 0))) {
-      const group = `${groupOf(demand.of)} ${demand.on}`;
-      const dropped = this.#dropped.get(group) ?? 0n;
-      const isCovered = !isWhole(demand.of) && dropped >= demand.bytes;
-      const hasWaited = this.now - (demand.settling?.at ?? 0) >= 2 * pollMs;
-      if (!(isWhole(demand.of) && demand.hasVolume) && !isCovered && !hasWaited) continue;
-      if (isCovered) this.#dropped.set(group, dropped - demand.bytes);
-      this.end(demand.claim);
-    }
-  }
-
-  #of(of: Name, on: string): NaiveDemand[] {
-    return this.demands.filter((demand) => groupOf(demand.of) === groupOf(of) && demand.on === on);
-  }
-
-  #total(of: Name, on: string): bigint {
-    const values = classes.flatMap((other) =>
-      groupOf(other) === groupOf(of) ? (this.#published.get(`${other} ${on}`) ?? []) : [],
-    );
-    return values.sort((a, b) => (a < b ? -1 : 1))[0] ?? -1n;
-  }
+  phase: "promised" | "selected" | "made" | "bound";
+  isAway: boolean;
 }
 
 /** Both ledgers, led through the same history. */
 class Twins {
   readonly ledger = new Ledger(classes, { pools, sources });
-  readonly naive = new Naive();
+  readonly naive = new NaiveLedger();
   readonly #values = new Map<string, Map<string, bigint>>(nodes.map((on) => [on, new Map()]));
-  readonly #claims = new Map<
-    string,
-    { of: Name; on: string; pod: string; phase: "promised" | "selected" | "made" | "bound" }
-  >();
+  readonly #said = new Map<string, Parameters<Ledger["node"]>[1]>();
+  readonly #claims = new Map<string, Known>();
   #claimCount = 0;
   promised = 0;
 
@@ -118,12 +35,14 @@ class Twins {
   publish(of: Name, on: string, value: bigint | undefined): void {
     if (of in sources) {
       const key = sources[of as keyof typeof sources].name.replace("example.com/", "");
-      const values = this.#values.get(on);
-      if (value === undefined) values?.delete(key);
-      else values?.set(key, value);
-      const said = Object.fromEntries([...(values ?? [])].map(([name, bytes]) => [name, String(bytes)]));
+      const carried = this.#values.get(on);
+      if (value === undefined) carried?.delete(key);
+      else carried?.set(key, value);
+      const said = Object.fromEntries([...(carried ?? [])].map(([name, bytes]) => [name, String(bytes)]));
       const { nvme, ...annotations } = said;
-      this.ledger.node(on, { annotations, ...(nvme !== undefined && { allocatable: { nvme } }) });
+      const values = { annotations, ...(nvme !== undefined && { allocatable: { nvme } }) };
+      this.#said.set(on, values);
+      this.ledger.node(on, values);
       for (const other of isWhole(of) ? (["tot", "tou"] as const) : [of]) this.naive.publish(other, on, value);
     } else {
       if (value === undefined) this.ledger.state.delete("capacity", `kube-system/${of}-${on}`);
@@ -149,19 +68,46 @@ class Twins {
     this.promised++;
     for (const { name, claim } of claims) {
       this.naive.demand(claim, name, on, bytes);
-      this.#claims.set(claim, { of: name, on, pod: `p-${claims[0]?.claim}`, phase: "promised" });
+      this.#claims.set(claim, { of: name, on, pod: `p-${claims[0]?.claim}`, bytes, phase: "promised", isAway: false });
       expect(this.naive.free(name, on)).toBeGreaterThanOrEqual(0n);
     }
   }
 
+  /** The node's object goes, and comes back as it was. */
+  reboot(on: string): void {
+    this.ledger.state.delete("node", on);
+    this.ledger.node(on, this.#said.get(on));
+  }
+
+  /** A claim vanishes, or comes back. */
+  blink(nth: number): void {
+    const [claim, known] = this.#claim(nth);
+    if (!known || known.phase === "promised") return;
+    // Where the class has nothing, a demand of it is in no pool.
+    if (known.isAway && !this.naive.isPublished(known.of, known.on)) return;
+    known.isAway = !known.isAway;
+    if (!known.isAway) this.#show(claim, known);
+    else {
+      this.ledger.state.delete("claim", `d/${claim}`);
+      this.naive.settle(claim, undefined);
+    }
+  }
+
+  /** The volume goes before its claim is bound. */
+  lose(nth: number): void {
+    const [claim, known] = this.#claim(nth);
+    if (known?.phase !== "made" || !this.naive.isPublished(known.of, known.on)) return;
+    known.phase = "selected";
+    this.ledger.state.delete("volume", `pv-${claim}`);
+    this.naive.volumes = this.naive.volumes.filter((volume) => volume.claim !== claim);
+    if (!known.isAway) this.naive.expect(claim, known.of, known.on, known.bytes);
+  }
+
   /** The next thing that happens to a claim: selected-node, its volume, bound, the volume gone. */
   proceed(nth: number, how: "on" | "back" | "gone"): void {
-    const claims = [...this.#claims.keys()];
-    const claim = claims[nth % Math.max(1, claims.length)];
-    const known = claim === undefined ? undefined : this.#claims.get(claim);
-    if (claim === undefined || !known) return;
-    const { of, on, pod } = known;
-    const bytes = this.#bytes(claim);
+    const [claim, known] = this.#claim(nth);
+    if (!known || (known.isAway && known.phase !== "selected")) return;
+    const { of, on, pod, bytes } = known;
     if (how === "gone") {
       this.ledger.state.reservations.forget(podUid(`u${pod}`));
       for (const [other, { pod: its, phase }] of this.#claims) {
@@ -169,13 +115,13 @@ class Twins {
         this.naive.end(other);
         this.#claims.delete(other);
       }
-      this.naive.settle(claim, false);
+      this.naive.settle(claim, undefined);
       this.ledger.state.delete("claim", `d/${claim}`);
       this.#claims.delete(claim);
       return;
     }
     if (how === "back") {
-      if (known.phase !== "selected") return;
+      if (known.phase !== "selected" || known.isAway) return;
       this.ledger.claim(claim, of, String(bytes));
       this.naive.end(claim);
       this.#claims.delete(claim);
@@ -187,10 +133,8 @@ class Twins {
         known.phase = "selected";
         return;
       case "selected":
-        this.ledger.volume(claim, of, on, String(bytes));
-        this.naive.volumes.push({ claim, of, on, bytes });
-        this.naive.settle(claim, true);
         known.phase = "made";
+        this.#make(claim, known, nth % 3 === 0 ? bytes + base : bytes);
         return;
       case "made":
         this.ledger.claim(claim, of, String(bytes), { selectedNode: on, volume: `pv-${claim}` });
@@ -238,8 +182,25 @@ class Twins {
     );
   }
 
-  #bytes(claim: string): bigint {
-    return this.ledger.state.get("claim", `d/${claim}`)?.request ?? 0n;
+  #claim(nth: number): [string, Known | undefined] {
+    const claims = [...this.#claims];
+    return claims[nth % Math.max(1, claims.length)] ?? ["", undefined];
+  }
+
+  #make(claim: string, { of, on }: Known, bytes: bigint): void {
+    this.ledger.volume(claim, of, on, String(bytes));
+    this.naive.volumes.push({ claim, of, on, bytes });
+    this.naive.settle(claim, bytes);
+  }
+
+  #show(claim: string, { of, on, bytes, phase }: Known): void {
+    this.ledger.claim(claim, of, String(bytes), {
+      selectedNode: on,
+      ...(phase === "bound" && { volume: `pv-${claim}` }),
+    });
+    if (phase === "bound") return;
+    const made = this.naive.volumes.find((one) => one.claim === claim);
+    this.naive.expect(claim, of, on, bytes, made?.bytes);
   }
 }
 
@@ -276,6 +237,9 @@ const step: fc.Arbitrary<(twins: Twins) => void> = fc.oneof(
           twins.proceed(nth, how as "on" | "back" | "gone"),
     ),
   },
+  { weight: 1, arbitrary: on.map((node) => (twins: Twins) => twins.reboot(node)) },
+  { weight: 2, arbitrary: fc.nat(30).map((nth) => (twins: Twins) => twins.blink(nth)) },
+  { weight: 2, arbitrary: fc.nat(30).map((nth) => (twins: Twins) => twins.lose(nth)) },
   { weight: 1, arbitrary: fc.constantFrom(1_000, pollMs, 2 * pollMs).map((ms) => (twins: Twins) => twins.wait(ms)) },
 );
 
