@@ -499,3 +499,43 @@ test("random writes under random faults: once it is quiet, the cache is a fresh 
   const found = keysOf(world.state, "volume").map((name) => [name, world.state.get("volume", name)?.resourceVersion]);
   expect(found).toEqual(want);
 });
+
+test("a refresh ends with a list that began after it: one under way does not count", async () => {
+  const world = makeWorld();
+  await fill(world);
+  world.cluster.start();
+  await world.runtime.settle();
+  const claimLists = () => world.asked.filter((path) => /persistentvolumeclaims\?(?!.*watch=)/.test(path)).length;
+  const slow: typeof world.between = (inner) => async (request, signal) => {
+    const reply = await inner(request, signal);
+    if (/persistentvolumeclaims\?(?!.*watch=)/.test(request.path)) await world.runtime.sleep(1_000);
+    return reply;
+  };
+  world.between = slow;
+  const never = new AbortController().signal;
+  const story: string[] = [];
+  void world.cluster.refresh("claim", never).then(() => story.push("first"));
+  await world.runtime.advance(500);
+  void world.cluster.refresh("claim", never).then(() => story.push("second"));
+  await world.runtime.advance(700);
+  expect([story, claimLists()]).toEqual([["first"], 3]);
+  await world.runtime.advance(1_500);
+  expect([story, claimLists()]).toEqual([["first", "second"], 3]);
+});
+
+test("a refresh that is broken off ends although no list does", async () => {
+  const world = makeWorld();
+  world.between = () => (_, signal) =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+  world.cluster.start();
+  const given = new AbortController();
+  let ended = false;
+  void world.cluster.refresh("claim", given.signal).then(() => {
+    ended = true;
+  });
+  await world.runtime.advance(5_000);
+  expect(ended).toBe(false);
+  given.abort();
+  await world.runtime.settle();
+  expect(ended).toBe(true);
+});
