@@ -1,9 +1,10 @@
 /** A Pod's open claims of one class, placed on one node after the other. Claims of different classes never compete. */
 import { areAlike, Dealer } from "./alike.ts";
 import { Choices } from "./choices.ts";
-import type { Asker } from "./disk-use.ts";
+import type { Asker } from "./disk-search.ts";
 import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
+import { OnePool } from "./one-pool.ts";
 import type { Open } from "./open-claim.ts";
 import { compareLargestFirst } from "./provisioning.ts";
 import { Reach } from "./reach.ts";
@@ -20,6 +21,8 @@ export class ClassClaims {
   isPlaced = false;
   /** What they reach on the node that is looked at. */
   readonly reach: Reach;
+  /** Where they come from on a node that has no volume for them. */
+  readonly onePool: OnePool;
   readonly #wants: readonly Want[];
   /** Per claim the position of its volume in `reach`, or -1. */
   readonly #positions: Int32Array;
@@ -41,6 +44,7 @@ export class ClassClaims {
     this.#order = [...this.#bySize];
     this.#areAlike = areAlike(this.#wants);
     this.reach = new Reach(state, this.#wants);
+    this.onePool = new OnePool(state, all, indices);
     this.#positions = new Int32Array(opens.length);
     this.#froms = new Int32Array(opens.length);
     this.#dealer = new Dealer(opens.length);
@@ -123,6 +127,7 @@ export class ClassClaims {
     let isDealt = true;
     // Claims come by size, so mostly each position is below all that are taken.
     let lowest = Number.POSITIVE_INFINITY;
+    if (this.reach.length === 0) this.#positions.fill(none);
     for (let placed = 0; placed < this.#bySize.length; placed++) {
       const claim = this.#bySize[placed] ?? 0;
       const want = this.#wants[claim] as Want;

@@ -16,8 +16,8 @@ import { NodeRooms } from "./node-rooms.ts";
 import type { Claim } from "./objects.ts";
 import { isSettled, isUnderway, type Open, openClaim, settledOn } from "./open-claim.ts";
 import { type Diagnosis, type Outcome, provisioned, refusal } from "./outcome.ts";
-import { pack, whyNotPacked } from "./packing.ts";
 import type { Doubt } from "./plan.ts";
+import { PoolClaims } from "./pool-claims.ts";
 import type { Pool } from "./pools.ts";
 import { compareLargestFirst, type Room, roomsOf } from "./provisioning.ts";
 import type { NodeReason } from "./reasons.ts";
@@ -40,8 +40,7 @@ export class Planner {
   /** Claims whose place is decided already; all others are in `#classes`. */
   readonly #settled: readonly number[];
   readonly #classes: readonly ClassClaims[];
-  /** Some claim is provisioned from a pool where no volume serves it. */
-  readonly #anyFromPool: boolean;
+  readonly #fromPools: PoolClaims;
   readonly #refused = new Map<NodeReason, Outcome[]>();
   /** Of the node that is looked at, as all below. Per open claim a volume, or `provisioned`. */
   readonly #volumes: VolumeId[];
@@ -63,7 +62,7 @@ export class Planner {
     this.#rooms = new NodeRooms(state, this.#own);
     this.#disks = state.disks.areShared ? new DiskUse(state, new Set(open.map(({ claim }) => claim.uid))) : undefined;
     this.#bySize = [...open.keys()].sort((a, b) => compareLargestFirst(this.#at(a), this.#at(b)));
-    this.#anyFromPool = open.some((one) => one.needsCapacity && !isUnderway(one));
+    this.#fromPools = new PoolClaims(state, open, this.#rooms);
     this.#settled = [...open.keys()].filter((index) => isSettled(this.#at(index)));
     const byClass = Map.groupBy(
       [...open.keys()].filter((index) => !isSettled(this.#at(index))),
@@ -176,7 +175,7 @@ export class Planner {
     const askers = this.#classes.flatMap((claims) => claims.askers(avoid ? careful : bold, this.#blocked));
     const accept = (): boolean => {
       for (const [index, volume] of this.#volumes.entries()) this.#sizes[index] = this.#state.volumes.size[volume] ?? 0;
-      return !this.#anyFromPool || this.#provision() === this.#fits;
+      return !this.#fromPools.areAny || this.#provision() === this.#fits;
     };
     if (disks.search(askers, this.#volumes, { asked: this.open, avoid, accept })) return this.#fits;
     return this.#refusal(askers[0]?.index ?? 0, "notEnoughVolumes");
@@ -184,11 +183,23 @@ export class Planner {
 
   #tryVolumes(node: NodeId, avoid: boolean): Outcome {
     let arePlaced = this.#settled.length === 0;
-    for (const claims of this.#classes) if (!claims.placeSimply(node, avoid)) arePlaced = false;
+    for (const claims of this.#classes) {
+      const isPlaced = claims.placeSimply(node, avoid);
+      if (arePlaced && !isPlaced) arePlaced = this.#provisionSimply(node, claims, avoid);
+    }
     if (!arePlaced) return this.#assignAll(this.#state.topologies.numbers.at(node), avoid);
     this.#fits.contended = false;
     for (const claims of this.#classes) claims.collect(this.#volumes, this.#sizes);
     return this.#fits;
+  }
+
+  /** All claims of a class of which the node reaches no volume. */
+  #provisionSimply(node: NodeId, { reach, indices, onePool }: ClassClaims, avoid: boolean): boolean {
+    const pool = reach.length === 0 ? onePool.on(this.#state.topologies.numbers.at(node), avoid) : undefined;
+    if (pool === undefined) return false;
+    for (const index of indices)
+      this.#pools[index] = pool !== "none" && this.#at(index).needsCapacity ? pool : undefined;
+    return true;
   }
 
   /** The general case: a claim is settled, or not every claim can simply take its own smallest volume. */
@@ -203,7 +214,7 @@ export class Planner {
       const index = this.#bySize[nth] ?? 0;
       if (this.#isUnserved(index)) return this.#refusal(index, this.#whyUnserved(index, avoid));
     }
-    return this.#anyFromPool ? this.#provision() : this.#fits;
+    return this.#fromPools.areAny ? this.#provision() : this.#fits;
   }
 
   #begin(entry: NodeEntry, avoid: boolean): void {
@@ -265,22 +276,10 @@ export class Planner {
     return this.open.some((_, position) => this.#isUnserved(position)) ? "notEnoughVolumes" : "volumeAssumed";
   }
 
-  /** What no volume serves: together all claims of classes that draw on the same pools. */
+  /** What no volume serves. */
   #provision(): Outcome {
-    const groups = new Map<string, number[]>();
-    for (const [index, open] of this.open.entries()) {
-      if (this.#volumes[index] !== provisioned || !open.needsCapacity || isUnderway(open)) continue;
-      const group = this.#state.pools.groupOf(open.class.name);
-      groups.set(group, [...(groups.get(group) ?? []), index]);
-    }
-    for (const indices of groups.values()) {
-      const opens = indices.map((index) => this.#at(index));
-      const items = opens.map((open) => ({ bytes: open.bytes, rooms: this.#rooms.of(open) }));
-      const packed = pack(items);
-      if (!packed) return this.#refusal(indices[0] ?? 0, whyNotPacked(items));
-      for (const [position, index] of indices.entries()) this.#pools[index] = packed[position];
-    }
-    return this.#fits;
+    const failed = this.#fromPools.place(this.#volumes, this.#pools);
+    return failed ? this.#refusal(failed.index, failed.reason) : this.#fits;
   }
 
   /** Made once for all nodes that refuse the claim for one reason. */
