@@ -3,6 +3,7 @@
  *
  * @see VB §3.3; component-helpers storage/volume/pv_helpers.go
  */
+import type { LabelMatches } from "./label-sets.ts";
 import type { Claim, Volume } from "./objects.ts";
 import { type Bytes, formatBytes, zero } from "./quantity.ts";
 import { type LabelSelector, matchesLabels } from "./selectors.ts";
@@ -17,6 +18,8 @@ export interface Want {
   readonly bits: number;
   readonly mask: number;
   readonly selector: LabelSelector | undefined;
+  /** Absent where the claim has no selector. */
+  readonly matches: LabelMatches | undefined;
 }
 
 export function wantOf(claim: Claim, volumes: VolumeTable): Want {
@@ -27,6 +30,7 @@ export function wantOf(claim: Claim, volumes: VolumeTable): Want {
     bits: wanted | (volumes.attributesNumber(claim.attributesClass) << attributesShift),
     mask: wanted | (-1 << attributesShift),
     selector: claim.selector,
+    matches: claim.selector && volumes.labelSets.matchesOf(claim.selector),
   };
 }
 
@@ -54,6 +58,11 @@ export function offersWanted({ mask, bits }: Want, offer: number): boolean {
 export function mayTake({ held, assumed }: Liberty, offer: number): boolean {
   if ((offer & assumedBit) !== 0) return assumed;
   return held || (offer & heldBit) === 0;
+}
+
+/** Whether the volume has the labels that the claim's selector asks for. */
+export function hasLabels({ matches }: Want, volumes: VolumeTable, id: VolumeId): boolean {
+  return matches === undefined || matches.has(volumes.labels[id] ?? 0);
 }
 
 /** Size, modes and attributes. Class, phase, claimRef and affinity are what slabs are made of; promises are another matter. */

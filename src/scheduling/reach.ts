@@ -7,9 +7,8 @@
  */
 import { type Blocks, makeRun, type Run, writeSlot } from "./blocks.ts";
 import type { Slab } from "./free-volumes.ts";
-import { isLargeEnough, type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
+import { hasLabels, isLargeEnough, type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
-import { matchesLabels } from "./selectors.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topologies, Topology } from "./topology.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
@@ -87,8 +86,8 @@ export class Reach {
     return low;
   }
 
-  hasLabels({ selector }: Want, position: number): boolean {
-    return selector === undefined || matchesLabels(selector, this.#volumes.at(this.volume(position)).labels);
+  hasLabels(want: Want, position: number): boolean {
+    return hasLabels(want, this.#volumes, this.volume(position));
   }
 
   #writeBlock(blocks: Blocks, node: NodeId): void {
@@ -127,7 +126,7 @@ export class Reach {
         const id = slab[at] ?? 0;
         const offer = this.#volumes.offerOf(id);
         if (!offersWanted(want, offer) || !isLargeEnough(want, this.#volumes, id)) continue;
-        if (want.selector !== undefined && !matchesLabels(want.selector, this.#volumes.at(id).labels)) continue;
+        if (!hasLabels(want, this.#volumes, id)) continue;
         for (const [index, liberty] of liberties.entries()) {
           const left = missing[index] ?? 0;
           if (left === 0 || !mayTake(liberty, offer)) continue;

@@ -4,6 +4,7 @@
  */
 import { FreeVolumes } from "./free-volumes.ts";
 import { deleteIn, mapIn, setIn } from "./indexes.ts";
+import { LabelSets } from "./label-sets.ts";
 import { type ClaimKey, compareText, type VolumeName } from "./names.ts";
 import type { AccessModes, Claim, Volume, VolumeMode } from "./objects.ts";
 import { zero } from "./quantity.ts";
@@ -29,11 +30,14 @@ export class VolumeTable {
   traits = new Uint8Array(64);
   /** Number of the VolumeAttributesClass name; 0 is none. */
   attributes = new Int32Array(64);
+  /** What each volume's labels are in `labelSets`. */
+  labels = new Int32Array(64);
   /** Claims that the volume is assumed for: one at most. Changed by `assume`. */
   assumed = new Uint8Array(64);
   /** Pods that hold it. Changed by `hold`. */
   held = new Uint16Array(64);
   readonly free: FreeVolumes;
+  readonly labelSets = new LabelSets();
   readonly census = new VolumeCensus();
 
   readonly #ids = new Map<VolumeName, VolumeId>();
@@ -120,8 +124,9 @@ export class VolumeTable {
   }
 
   set(volume: Volume): VolumeId {
-    // The new topology first: an unchanged one is then never let go in between.
+    // What is new first: what stays is then never let go in between.
     const topology = this.#topologies.ofNodeSelector(volume.affinity);
+    const labels = this.labelSets.use(volume.labels);
     const known = this.#ids.get(volume.name);
     if (known !== undefined) this.#detach(known);
     const id = known ?? this.#allocate(volume.name);
@@ -129,6 +134,7 @@ export class VolumeTable {
     this.size[id] = Number(volume.capacity);
     this.traits[id] = traits(volume.accessModes, volume.mode);
     this.attributes[id] = this.#numberAttributes(volume.attributesClass);
+    this.labels[id] = labels;
     this.#topology[id] = topology;
     this.census.add(topology, volume);
     if (volume.claimRef) setIn(this.#byClaimRef, volume.claimRef.claim).add(id);
@@ -182,6 +188,7 @@ export class VolumeTable {
     this.size = copyInto(new Float64Array(length), this.size);
     this.traits = copyInto(new Uint8Array(length), this.traits);
     this.attributes = copyInto(new Int32Array(length), this.attributes);
+    this.labels = copyInto(new Int32Array(length), this.labels);
     this.assumed = copyInto(new Uint8Array(length), this.assumed);
     this.held = copyInto(new Uint16Array(length), this.held);
   }
@@ -189,6 +196,7 @@ export class VolumeTable {
   #detach(id: VolumeId): void {
     this.#unlist(id);
     const volume = this.at(id);
+    this.labelSets.release(this.labels[id] ?? 0);
     if (volume.claimRef) deleteIn(this.#byClaimRef, volume.claimRef.claim, id);
     const topology = this.#topology[id];
     if (topology) {

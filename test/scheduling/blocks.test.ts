@@ -15,6 +15,14 @@ const onField = (name: string): unknown[] => [
   { matchFields: [{ key: "metadata.name", operator: "In", values: [name] }] },
 ];
 
+const labels = fc.constantFrom<Record<string, string>[]>(
+  {},
+  { color: "red" },
+  { color: "blue" },
+  { color: "red", tier: "fast" },
+  { tier: "fast", color: "red" },
+);
+
 type Step =
   | { readonly put: Raw }
   | { readonly remove: readonly ["node" | "volume", string] }
@@ -30,10 +38,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .tuple(volume, node, fc.integer({ min: 1, max: 4 }), fc.constantFrom("host", "host", "field", "zone"))
-      .map(([name, on, size, how]) => {
+      .tuple(volume, node, fc.integer({ min: 1, max: 4 }), fc.constantFrom("host", "host", "field", "zone"), labels)
+      .map(([name, on, size, how, labelled]) => {
         const where = how === "host" ? { on } : { terms: (how === "zone" ? inZone : onField(on)) as never };
-        return { put: makePV(name, { ...where, capacity: `${size}Gi` }) };
+        return { put: makePV(name, { ...where, capacity: `${size}Gi`, labels: labelled }) };
       }),
   },
   { weight: 3, arbitrary: volume.map((name): Step => ({ remove: ["volume", name] })) },
@@ -50,6 +58,11 @@ const claims = [
   makePVC("x", { request: "1Gi" }),
   makePVC("y", { request: "2Gi" }),
   makePVC("z", { request: "2Gi", modes: ["ReadWriteOnce", "ReadOnlyMany"] }),
+  makePVC("red", { request: "1Gi", selector: { matchLabels: { color: "red" } } }),
+  makePVC("slow", {
+    request: "1Gi",
+    selector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["fast"] }] },
+  }),
 ];
 
 function planOf(world: World, names: readonly string[]): Plan {
@@ -71,7 +84,7 @@ function take(world: World, one: Step): void {
 }
 
 function answers(world: World): unknown {
-  return [["x"], ["x", "y"], ["x", "y", "z"]].map((mounted) => {
+  return [["x"], ["x", "y"], ["x", "y", "z"], ["red", "slow"]].map((mounted) => {
     const verdict = filterNodes(world.state, world.pod("asks", ...mounted), [...nodes, ...nodes]);
     if (verdict.kind !== "judged") return verdict;
     const found = verdict.nodes;
