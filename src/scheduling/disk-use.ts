@@ -1,24 +1,13 @@
 /** What claims ask of disks that volumes share, for one decision on one Pod: it must not outlive a change of state. */
+import { type Asker, DiskSearch } from "./disk-search.ts";
 import type { Disk } from "./disks.ts";
 import type { ClaimUid } from "./names.ts";
-import { type Gauge, provisioned } from "./outcome.ts";
-import { addBytes, type Bytes, compareBytes, subtractBytes, zero } from "./quantity.ts";
+import type { Gauge } from "./outcome.ts";
+import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { VolumeId } from "./volume-table.ts";
 
-/** A claim that is to be served. */
-export interface Asker {
-  /** Its place among all open claims of the Pod. */
-  readonly index: number;
-  /** Volumes in the order of preference. */
-  readonly candidates: readonly VolumeId[];
-  readonly canBeProvisioned: boolean;
-}
-
 type Asked = readonly { readonly bytes: Bytes }[];
-
-/** Beyond so many steps a search says no, though a choice may exist. */
-const stepsMax = 10_000;
 
 export class DiskUse {
   /** Room was left alone only because another Pod holds it. Cleared by whoever asks. */
@@ -55,29 +44,15 @@ export class DiskUse {
     volumes: VolumeId[],
     { asked, avoid, accept }: { readonly asked: Asked; readonly avoid: boolean; readonly accept: () => boolean },
   ): boolean {
-    const used = this.#sum(volumes, asked);
-    const bytesOf = ({ index }: Asker): Bytes => asked[index]?.bytes ?? zero;
-    const order = askers.toSorted((a, b) => compareBytes(bytesOf(b), bytesOf(a)));
-    let steps = 0;
-    const place = (position: number): boolean => {
-      const asker = order[position];
-      if (!asker) return accept();
-      if (++steps > stepsMax) return false;
-      for (const id of asker.candidates) {
-        if (volumes.includes(id)) continue;
-        const disk = this.#sharedOf(id);
-        const before = (disk && used.get(disk)) ?? zero;
-        const after = addBytes(before, bytesOf(asker));
-        if (disk && !this.#hasRoom(disk, after, avoid)) continue;
-        if (disk) used.set(disk, after);
-        volumes[asker.index] = id;
-        if (place(position + 1)) return true;
-        volumes[asker.index] = provisioned;
-        if (disk) used.set(disk, before);
-      }
-      return asker.canBeProvisioned && place(position + 1);
-    };
-    return place(0);
+    return new DiskSearch(askers, {
+      asked,
+      volumes,
+      used: this.#sum(volumes, asked),
+      capacityOf: (id) => this.#state.volumes.at(id).capacity,
+      diskOf: (id) => this.#sharedOf(id),
+      hasRoom: (disk, bytes) => this.#hasRoom(disk, bytes, avoid),
+      accept,
+    }).run();
   }
 
   #sum(volumes: readonly VolumeId[], asked: Asked): Map<Disk, Bytes> {
