@@ -39,7 +39,8 @@ export function* hintsInSteps(state: ClusterState, pod: Pod, isStuck: boolean): 
   const near: string[] = [];
   for (const claim of open) {
     near.push(...reservationHints(state, claim));
-    near.push(...(yield* nearMisses(state, claim, isStuck)));
+    // Whoever provisions it does not look at volumes any more.
+    near.push(...(yield* nearMisses(state, claim, isStuck && claim.selectedNode === undefined)));
   }
   return [
     ...pinHints(state, pod, bound),
@@ -67,7 +68,7 @@ function pinHints(state: ClusterState, pod: Pod, bound: readonly BoundClaim[]): 
   const hints: string[] = [];
   const reaches: { readonly claim: Claim; readonly nodes: ReadonlySet<NodeName> }[] = [];
   for (const one of bound) {
-    const volume = one.claim.volumeName === undefined ? undefined : state.volumes.get(one.claim.volumeName);
+    const volume = volumeOf(state, one);
     if (!volume) continue;
     const nodes = nodesWhere(state, (entry) => reachesBound(state, entry, one));
     if (nodes.size === 0) hints.push(unreachable(state, one, volume));
@@ -78,6 +79,10 @@ function pinHints(state: ClusterState, pod: Pod, bound: readonly BoundClaim[]): 
     hints.push([`pinned to ${list(nodes)} by claim ${claim.key}`, ...states].join("; "));
   }
   return [...hints, ...disjointHints(state, pod, reaches)];
+}
+
+function volumeOf(state: ClusterState, { claim: { volumeName } }: BoundClaim): Volume | undefined {
+  return volumeName && state.volumes.get(volumeName);
 }
 
 function disjointHints(
@@ -134,8 +139,8 @@ function trouble(node: Node | undefined): string[] {
 }
 
 /** Zones written as labels are kube-scheduler's own matter (docs/limits.md). */
-function zoneHints(state: ClusterState, { claim }: BoundClaim): string[] {
-  const volume = claim.volumeName === undefined ? undefined : state.volumes.get(claim.volumeName);
+function zoneHints(state: ClusterState, bound: BoundClaim): string[] {
+  const volume = volumeOf(state, bound);
   const label = zoneLabels.find((key) => volume?.labels.has(key));
   if (!volume || label === undefined || volume.affinity) return [];
   return [
@@ -146,9 +151,10 @@ function zoneHints(state: ClusterState, { claim }: BoundClaim): string[] {
 function soleUserHints(state: ClusterState, pod: Pod, { key, accessModes }: Claim): string[] {
   if ((accessModes & accessModeBits.ReadWriteOncePod) === 0) return [];
   const others = [...state.keys("pod")].filter((name) => mounts(state.get("pod", name), pod, key));
-  const named = others.length === 0 ? "" : `; Pod ${list(others)} mounts it too`;
+  const says = `claim ${key} is ReadWriteOncePod: kube-scheduler's VolumeRestrictions plugin lets one Pod at a time use it`;
+  if (others.length === 0) return [says];
   return [
-    `claim ${key} is ReadWriteOncePod: kube-scheduler's VolumeRestrictions plugin lets one Pod at a time use it${named}`,
+    `${says}; ${others.length === 1 ? "Pod" : "Pods"} ${list(others)} ${others.length === 1 ? "mounts" : "mount"} it too`,
   ];
 }
 

@@ -83,10 +83,11 @@ function waysOut(state: ClusterState, { node, troubles, bound }: Stuck): string[
   const reachesHereOnly = (one: BoundClaim): boolean => reachOf(state, one).every(({ name }) => name === node);
   const keys = bound.filter(reachesHereOnly).map(({ claim }) => claim.key);
   if (keys.length === 0) return [];
-  const pins = keys.length === 1 ? "pins" : "pin";
-  return [
-    `no other node will do while claim ${keys.join(" and ")} ${pins} the Pod to ${node}: or delete it, if its data may go`,
-  ];
+  const [pin, it] =
+    keys.length === 1
+      ? [`claim ${keys[0]} pins`, "it, if its"]
+      : [`claims ${keys.join(" and ")} pin`, "them, if their"];
+  return [`no other node will do while ${pin} the Pod to ${node}: or delete ${it} data may go`];
 }
 
 function reachOf(state: ClusterState, bound: BoundClaim): Node[] {
