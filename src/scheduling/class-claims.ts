@@ -4,11 +4,13 @@ import { Choices } from "./choices.ts";
 import type { Asker } from "./disk-search.ts";
 import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
-import { OnePool } from "./one-pool.ts";
+import { OnePool, type Refused } from "./one-pool.ts";
 import type { Open } from "./open-claim.ts";
+import type { Pool } from "./pools.ts";
 import { compareLargestFirst } from "./provisioning.ts";
 import { Reach } from "./reach.ts";
 import type { ClusterState } from "./state.ts";
+import type { NodeEntry } from "./topology.ts";
 import { assumedBit, heldBit, type VolumeId } from "./volume-table.ts";
 
 const none = -1;
@@ -21,8 +23,6 @@ export class ClassClaims {
   isPlaced = false;
   /** What they reach on the node that is looked at. */
   readonly reach: Reach;
-  /** Where they come from on a node that has no volume for them. */
-  readonly onePool: OnePool;
   readonly #wants: readonly Want[];
   /** Per claim the position of its volume in `reach`, or -1. */
   readonly #positions: Int32Array;
@@ -33,6 +33,7 @@ export class ClassClaims {
   readonly #froms: Int32Array;
   readonly #dealer: Dealer;
   readonly #choices: Choices;
+  readonly #onePool: OnePool;
   #avoided = false;
 
   /** @param indices  of the class's claims among `all` open claims of the Pod, in name order; not empty */
@@ -44,7 +45,7 @@ export class ClassClaims {
     this.#order = [...this.#bySize];
     this.#areAlike = areAlike(this.#wants);
     this.reach = new Reach(state, this.#wants);
-    this.onePool = new OnePool(state, all, indices);
+    this.#onePool = new OnePool(state, all, indices);
     this.#positions = new Int32Array(opens.length);
     this.#froms = new Int32Array(opens.length);
     this.#dealer = new Dealer(opens.length);
@@ -53,8 +54,9 @@ export class ClassClaims {
 
   /** A volume was left alone only because another Pod holds it, since this was asked last. */
   takeAvoided(): boolean {
-    const avoided = this.#avoided || this.#choices.avoided;
+    const avoided = this.#avoided || this.#choices.avoided || this.#onePool.avoided;
     this.#avoided = false;
+    this.#onePool.avoided = false;
     this.#choices.avoided = false;
     return avoided;
   }
@@ -68,6 +70,16 @@ export class ClassClaims {
     this.reach.lookAt(node);
     this.isPlaced = this.#placeSimply(avoid);
     return this.isPlaced;
+  }
+
+  /**
+   * The other common case: the node looked at has no volume of the class at all.
+   *
+   * @param pools  per open claim of the Pod: filled in
+   * @returns      true where all are provisioned; why not, for the class alone; false where this cannot tell
+   */
+  provisionSimply(entry: NodeEntry, avoid: boolean, pools: (Pool | undefined)[]): Refused | boolean {
+    return this.reach.length === 0 && this.#onePool.provide(entry, avoid, pools);
   }
 
   /** The general case. @param blocked  by place among all open claims: what nobody can provision here comes first */

@@ -184,22 +184,17 @@ export class Planner {
   #tryVolumes(node: NodeId, avoid: boolean): Outcome {
     let arePlaced = this.#settled.length === 0;
     for (const claims of this.#classes) {
-      const isPlaced = claims.placeSimply(node, avoid);
-      if (arePlaced && !isPlaced) arePlaced = this.#provisionSimply(node, claims, avoid);
+      if (claims.placeSimply(node, avoid) || !arePlaced) continue;
+      const provided = claims.provisionSimply(this.#state.topologies.numbers.at(node), avoid, this.#pools);
+      // Beside other classes it is not told which claim comes first.
+      if (typeof provided === "object" && this.#classes.length === 1)
+        return this.#refusal(provided.index, provided.reason);
+      arePlaced = provided === true;
     }
     if (!arePlaced) return this.#assignAll(this.#state.topologies.numbers.at(node), avoid);
     this.#fits.contended = false;
     for (const claims of this.#classes) claims.collect(this.#volumes, this.#sizes);
     return this.#fits;
-  }
-
-  /** All claims of a class of which the node reaches no volume. */
-  #provisionSimply(node: NodeId, { reach, indices, onePool }: ClassClaims, avoid: boolean): boolean {
-    const pool = reach.length === 0 ? onePool.on(this.#state.topologies.numbers.at(node), avoid) : undefined;
-    if (pool === undefined) return false;
-    for (const index of indices)
-      this.#pools[index] = pool !== "none" && this.#at(index).needsCapacity ? pool : undefined;
-    return true;
   }
 
   /** The general case: a claim is settled, or not every claim can simply take its own smallest volume. */
