@@ -6,6 +6,7 @@
  * merged.
  */
 import { type Blocks, makeRun, type Run, writeSlot } from "./blocks.ts";
+import type { Disk, Disks } from "./disks.ts";
 import type { Slab } from "./free-volumes.ts";
 import { hasLabels, isLargeEnough, type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
@@ -24,6 +25,7 @@ export class Reach {
   length = 0;
   readonly #volumes: VolumeTable;
   readonly #topologies: Topologies;
+  readonly #disks: Disks;
   readonly #wants: readonly Want[];
   readonly #class: Want["claim"]["class"];
   readonly #blocks: Blocks | undefined;
@@ -32,9 +34,10 @@ export class Reach {
   readonly #merged = new Map<Run, Map<Run, Run>>();
 
   /** @param wants  of one class, one at least */
-  constructor({ volumes, topologies }: ClusterState, wants: readonly Want[]) {
+  constructor({ volumes, topologies, disks }: ClusterState, wants: readonly Want[]) {
     this.#volumes = volumes;
     this.#topologies = topologies;
+    this.#disks = disks;
     this.#wants = wants;
     this.#class = (wants[0] as Want).claim.class;
     this.#blocks = volumes.free.blocksOf(this.#class);
@@ -117,13 +120,18 @@ export class Reach {
     return run;
   }
 
-  /** Under every liberty each claim's smallest, as many as there are claims: no more are ever needed. */
+  /** Under every liberty each claim's smallest, as many on each file system as there are claims: no more are ever needed. */
   #choose(slab: Slab): VolumeId[] {
+    const { areShared } = this.#disks;
     const chosen = new Set<VolumeId>();
     for (const want of this.#wants) {
-      const missing = liberties.map(() => this.#wants.length);
-      for (let at = this.#firstIn(slab, want); at < slab.length && missing.some((left) => left > 0); at++) {
+      const perDisk = new Map<Disk | undefined, number[]>();
+      for (let at = this.#firstIn(slab, want); at < slab.length; at++) {
         const id = slab[at] ?? 0;
+        const disk = areShared ? this.#disks.of(id) : undefined;
+        const missing = perDisk.get(disk) ?? liberties.map(() => this.#wants.length);
+        perDisk.set(disk, missing);
+        if (!areShared && missing.every((left) => left === 0)) break;
         const offer = this.#volumes.offerOf(id);
         if (!offersWanted(want, offer) || !isLargeEnough(want, this.#volumes, id)) continue;
         if (!hasLabels(want, this.#volumes, id)) continue;

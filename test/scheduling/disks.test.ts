@@ -192,3 +192,14 @@ test("random claims over random file systems fit whenever some choice of volumes
   );
   expect(fitted).toBeGreaterThan(50);
 });
+
+test("what a zone's nodes share is chosen among as what a node has alone", () => {
+  const zoned = nodes("node a zone=1", "node b zone=1");
+  // As many small ones lie on one file system as there are claims.
+  for (const name of ["d1", "d2", "d3"]) zoned.apply(`pv ${name} 100Gi at=zone:1 label=fs:1`);
+  for (const name of ["e1", "e2"]) zoned.apply(`pv ${name} 120Gi at=zone:1 label=fs:2`);
+  zoned.apply("pv own 200Gi at=zone:1");
+  for (const line of ["pvc x 70Gi", "pvc y 70Gi", "pvc z 70Gi"]) zoned.apply(line);
+  expect(zoned.planned(zoned.pod("p", "x", "y"), "a")).toEqual(["x=d1", "y=e1"]);
+  expect(zoned.planned(zoned.pod("p", "x", "y", "z"), "b")).toEqual(["x=d1", "y=e1", "z=own"]);
+});
