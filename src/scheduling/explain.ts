@@ -21,7 +21,7 @@ import type { Planner } from "./planner.ts";
 import { contendedMax, scoreMax, scoreNodes } from "./score.ts";
 import type { ClusterState } from "./state.ts";
 import { type Elsewhere, isPinned, nearest, suggestForNodes, suggestForPod } from "./suggest.ts";
-import { type Stuck, troublesOn } from "./troubles.ts";
+import { PromisedVolumes, type Stuck, troublesOn } from "./troubles.ts";
 
 export interface ExplainOptions {
   /** Absent: every known node. */
@@ -36,6 +36,13 @@ export interface Explained {
   readonly explanation: Explanation;
   /** All nodes that fit, shown or not. */
   readonly fitting: readonly NodeName[];
+}
+
+/** What one step looks at nodes with; it must not outlive the step. */
+interface Look {
+  readonly planner: Planner;
+  readonly sorted: SortedClaims;
+  readonly promises: PromisedVolumes;
 }
 
 /** Nodes looked at between two pauses: well under a turn's fair share, whatever their volumes. */
@@ -162,12 +169,13 @@ class NodesExplainer {
   /** One step; no pause may lie within, for the Pod's own holds are set aside. False where the Pod is judged otherwise by now. */
   #explain(from: number, to: number): boolean {
     const look = (planner: Planner, sorted: SortedClaims): void => {
-      for (let index = from; index < to; index++) this.#explainNode(index, planner, sorted);
+      const promises = new PromisedVolumes(this.#state, planner);
+      for (let index = from; index < to; index++) this.#explainNode(index, { planner, sorted, promises });
     };
     return decide(this.#state, this.#pod, look).kind === "judged";
   }
 
-  #explainNode(index: number, planner: Planner, sorted: SortedClaims): void {
+  #explainNode(index: number, { planner, sorted, promises }: Look): void {
     const node = this.#verdicts.names[index];
     const isShown = this.#shown.has(index);
     if (node === undefined || (!isShown && (this.#verdicts.fits(index) || !this.#offered.has(node)))) return;
@@ -177,7 +185,7 @@ class NodesExplainer {
       return;
     }
     const entry = this.#state.topologies.nodes.get(node);
-    const stuck = entry && troublesOn(this.#state, planner, entry);
+    const stuck = entry && troublesOn(this.#state, planner, entry, promises);
     if (stuck && this.#offered.has(node)) this.#nearest = nearest([...(this.#nearest ? [this.#nearest] : []), stuck]);
     if (!isShown) return;
     const refused = { node, fits: false, contended: false, score: 0, reason: verdict.text, resolvable: false };
@@ -200,13 +208,14 @@ class NodesExplainer {
 
   #look(planner: Planner): Elsewhere | undefined {
     const stuck: Stuck[] = [];
+    const promises = new PromisedVolumes(this.#state, planner);
     const others = [...this.#state.topologies.nodes.values()]
       .filter(({ node }) => !this.#offered.has(node.name))
       .sort((a, b) => compareText(a.node.name, b.node.name));
     for (const entry of others) {
       if (!planner.bound.every((bound) => reachesBound(this.#state, entry, bound))) continue;
       if (planner.plan(entry.id).refusals.length === 0) return { node: entry.node.name };
-      if (stuck.length < elsewhereMax) stuck.push(troublesOn(this.#state, planner, entry));
+      if (stuck.length < elsewhereMax) stuck.push(troublesOn(this.#state, planner, entry, promises));
     }
     const best = nearest(stuck.filter((one) => !isPinned(one)));
     return best && { node: best.node, stuck: best };

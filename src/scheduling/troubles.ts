@@ -18,7 +18,7 @@ import type { NodeReason } from "./reasons.ts";
 import { matchesNode } from "./selectors.ts";
 import { type Shortage, shortagesOn } from "./shortage.ts";
 import type { ClusterState } from "./state.ts";
-import type { NodeEntry } from "./topology.ts";
+import type { NodeEntry, Topology } from "./topology.ts";
 
 /** One thing to be mended, on one node. */
 export interface Trouble extends Shortage {
@@ -55,8 +55,37 @@ const byVolume: ReadonlySet<NodeReason> = new Set<NodeReason>([
   "boundVolumeMissing",
 ]);
 
+/** Volumes that other Pods are promised, by where they are reachable. Looked for once, and only if some node asks. */
+export class PromisedVolumes {
+  readonly #state: ClusterState;
+  readonly #own: ReadonlySet<ClaimKey>;
+  #byTopology: Map<Topology, Volume[]> | undefined;
+
+  constructor(state: ClusterState, { open }: Planner) {
+    this.#state = state;
+    this.#own = new Set(open.map(({ claim }) => claim.key));
+  }
+
+  on({ topologies }: NodeEntry): Volume[] {
+    this.#byTopology ??= this.#find();
+    const all = this.#byTopology;
+    return [this.#state.topologies.everywhere, ...topologies].flatMap((topology) => all.get(topology) ?? []);
+  }
+
+  #find(): Map<Topology, Volume[]> {
+    const { volumes, reservations } = this.#state;
+    const found = new Map<Topology, Volume[]>();
+    for (const { claim, target } of reservations.dump().assumptions) {
+      const id = target.kind === "volume" && !this.#own.has(claim) ? volumes.id(target.volume) : undefined;
+      const topology = id === undefined ? undefined : volumes.topologyOf(id);
+      if (id !== undefined && topology) found.set(topology, [...(found.get(topology) ?? []), volumes.at(id)]);
+    }
+    return found;
+  }
+}
+
 /** @see departure D13 in docs/limits.md: a refusal names its first reason only */
-export function troublesOn(state: ClusterState, planner: Planner, entry: NodeEntry): Stuck {
+export function troublesOn(state: ClusterState, planner: Planner, entry: NodeEntry, promises: PromisedVolumes): Stuck {
   const troubles: Trouble[] = [];
   for (const bound of planner.bound) {
     if (reachesBound(state, entry, bound)) continue;
@@ -73,7 +102,7 @@ export function troublesOn(state: ClusterState, planner: Planner, entry: NodeEnt
     }
     if (ofClass.has(reason)) toProvision.push(open);
   }
-  const waiting = waitingInVain(state, planner, entry, troubles);
+  const waiting = waitingInVain(state, promises, entry, troubles);
   for (const [index, trouble] of troubles.entries()) {
     if (waiting.has(trouble)) troubles[index] = { ...trouble, reason: "noMatchingVolume" };
   }
@@ -118,13 +147,13 @@ function crowdedOut(
 /** Claims that wait for volumes promised to other Pods, beyond what these volumes can serve. */
 function waitingInVain(
   state: ClusterState,
-  planner: Planner,
+  promises: PromisedVolumes,
   entry: NodeEntry,
   troubles: readonly Trouble[],
 ): Set<Trouble> {
   const waiting = troubles.filter(({ reason }) => reason === "volumeAssumed");
   if (waiting.length < 2) return new Set();
-  const promised = promisedTo(state, entry, new Set(planner.open.map(({ claim }) => claim.key)));
+  const promised = promises.on(entry);
   const wishes = waiting.map(({ claims }) =>
     [...promised.keys()].filter((right) => claims.every((claim) => wouldSuit(state, claim, promised[right]))),
   );
@@ -132,15 +161,6 @@ function waitingInVain(
   const matching = new Matching();
   matching.reset({ starts, to: Int32Array.from(wishes.flat()) }, promised.length);
   return new Set(waiting.filter((_, left) => !matching.add(left)));
-}
-
-/** Volumes that the node reaches and that other Pods are promised. */
-function promisedTo(state: ClusterState, entry: NodeEntry, own: ReadonlySet<ClaimKey>): Volume[] {
-  return state.reservations.dump().assumptions.flatMap(({ claim, target }) => {
-    const id = target.kind === "volume" && !own.has(claim) ? state.volumes.id(target.volume) : undefined;
-    const topology = id === undefined ? undefined : state.volumes.topologyOf(id);
-    return id !== undefined && topology && state.topologies.reaches(entry, topology) ? [state.volumes.at(id)] : [];
-  });
 }
 
 function wouldSuit(state: ClusterState, claim: Claim, volume: Volume | undefined): boolean {
