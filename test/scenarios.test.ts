@@ -68,3 +68,14 @@ test("every row is covered, and every scenario covers rows that there are", () =
 test("docs/scenarios.md says which file covers what", () => {
   expect(readFileSync("docs/scenarios.md", "utf8")).toBe(scenarioPage(scenarios));
 });
+
+const configured = scenarios.filter(({ scenario }) => Object.keys(scenario.config ?? {}).length > 0);
+
+test.for(configured)("$name does not come out without its configuration", { timeout: 60_000 }, async ({ scenario }) => {
+  const stage = await sandboxStage();
+  try {
+    await expect(runScenario(scenario, stage)).rejects.toThrow("not within");
+  } finally {
+    await stage.stop();
+  }
+});

@@ -53,8 +53,12 @@ export class Configured {
       await this.#processes.end(berthProcess);
       const command = berthCommand(this.#facts.kubeconfig, this.#extender, this.#debug);
       this.#processes.start(berthProcess, [...command, "--config", path]);
-      const ready = `http://127.0.0.1:${this.#debug}/readyz`;
-      await until("the configured Berth is ready", async () => (await fetch(ready)).status === 200);
+      const isReady = async () => (await fetch(`http://127.0.0.1:${this.#debug}/readyz`)).status === 200;
+      await until(
+        "the configured Berth is ready",
+        async () => !this.#processes.runs(berthProcess) || (await isReady()),
+      );
+      if (!this.#processes.runs(berthProcess)) throw new Error(`the configured Berth ended, see ${berthProcess}.log`);
     };
     await restart();
     return { ...stage, restart, apply: (object) => stage.apply(forOurScheduler(object)) };

@@ -102,7 +102,14 @@ export class PlainVolumeBinder {
       const key = { namespace: PodNamespace ?? "", name };
       const wanted = await client.get("persistentvolumeclaims", key);
       if (!wanted.ok) return { Error: wanted.message };
-      if (isFullyBound(wanted.value)) continue;
+      if (isFullyBound(wanted.value)) {
+        // The filter may not have seen it: then it judged a claim that was open still.
+        const node = this.#agent.informer("nodes").get(Node ?? "");
+        const held = await client.get("persistentvolumes", { name: wanted.value.spec.volumeName ?? "" });
+        const required = held.ok ? held.value.spec.nodeAffinity?.required : undefined;
+        if (!held.ok || !node || (required && !matchesNode(required, node))) return { Error: "the claim is elsewhere" };
+        continue;
+      }
       const found = this.#find(Node ?? "");
       if (!found) return { Error: "no volume left" };
       const { uid } = wanted.value.metadata;

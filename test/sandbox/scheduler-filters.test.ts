@@ -283,3 +283,15 @@ test("a claim that one pod alone may use keeps the next one waiting", async () =
   await world.apply(pod("first", { claims: ["data"] }), pod("p", { claims: ["data"] }));
   expect(await messageOf(world)).toContain("ReadWriteOncePod access mode already in-use by another pod");
 });
+
+test("of nodes that are equal otherwise, the one with most CPU and memory left gets the pod", async () => {
+  const world = makeWorld();
+  const takes = (cpu: string) => ({ containers: [{ name: "app", image: "app", resources: { requests: { cpu } } }] });
+  await world.apply(node("a"), node("b"), node("c"));
+  await world.apply(pod("on-a", { spec: { ...takes("1"), nodeName: "a" } }));
+  await world.apply(pod("on-c", { spec: { ...takes("500m"), nodeName: "c" } }));
+  await world.apply(pod("first"));
+  await world.apply(pod("second", { spec: takes("1500m") }));
+  await world.apply(pod("third"));
+  expect(await world.placements()).toMatchObject({ first: "b", second: "b", third: "c" });
+});

@@ -5,7 +5,7 @@ import type { Pod } from "../objects.ts";
 import type { Extender } from "./extender.ts";
 import { compileFilters } from "./filters.ts";
 import type { NodeTest } from "./inter-pod-affinity.ts";
-import { scoreAffinity } from "./scores.ts";
+import { scoreNodes } from "./scores.ts";
 import { isSamePod, type NodeState, priorityOf, type Snapshot, withPods } from "./snapshot.ts";
 import { fitMessage, type Refusal, type Rejector } from "./status.ts";
 import { checkClaims, compileVolumeTests } from "./volume-checks.ts";
@@ -129,7 +129,7 @@ function testWithNominated(context: CycleContext, pod: Pod, { node, pods }: Node
 
 /** One survivor is taken as it is: nobody is asked to score it. */
 async function place(context: CycleContext, pod: Pod, states: readonly NodeState[]): Promise<Decision> {
-  const scores = scoreAffinity(pod, states);
+  const scores = scoreNodes(pod, states);
   if (scores.size > 1) {
     const asked = context.extenders.filter((extender) => extender.isInterestedIn(pod));
     const answers = await Promise.all(

@@ -34,13 +34,22 @@ function larger(a: Resources, b: Resources): Resources {
  * What a pod takes of its node: its containers and sidecars together, or the largest init container with the sidecars
  * started before it if that is more. Source: component-helpers resource/helpers.go PodRequests.
  */
-export function requestsOf({ spec }: Pod): Resources {
+export function requestsOf(pod: Pod): Resources {
+  return sumOf(pod, parseResources);
+}
+
+/** The same for scores, where a container that asks for nothing counts all the same. Source: scheduler/util/pod_resources.go. */
+export function nonZeroRequestsOf(pod: Pod): Resources {
+  return sumOf(pod, (amounts) => parseResources({ cpu: "100m", memory: "200Mi", ...amounts }));
+}
+
+function sumOf({ spec }: Pod, read: (amounts: Labels | undefined) => Resources): Resources {
   let running = nothing;
-  for (const { resources } of spec.containers ?? []) running = add(running, parseResources(resources?.requests));
+  for (const { resources } of spec.containers ?? []) running = add(running, read(resources?.requests));
   let sidecars = nothing;
   let initial = nothing;
   for (const { resources, restartPolicy } of spec.initContainers ?? []) {
-    const own = parseResources(resources?.requests);
+    const own = read(resources?.requests);
     if (restartPolicy === "Always") sidecars = add(sidecars, own);
     initial = larger(initial, restartPolicy === "Always" ? sidecars : add(sidecars, own));
   }
