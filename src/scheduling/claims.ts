@@ -10,11 +10,13 @@ import type { Doubt, PodVerdict } from "./plan.ts";
 import { type PodReason, podReasons } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 
+/** An unbound claim that waits for its Pod, with the class that says so. */
 export interface DelayedClaim {
   readonly claim: Claim;
   readonly class: StorageClass;
 }
 
+/** A Pod whose claims can be placed, node by node. */
 export interface SortedClaims {
   readonly kind: "sorted";
   /** In the Pod's order. */
@@ -25,6 +27,12 @@ export interface SortedClaims {
 
 type Ended = Exclude<PodVerdict<never>, { kind: "judged" }>;
 
+/**
+ * The first claim in the Pod's order that is missing, lost, being deleted or somebody else's ends it, then the first object that
+ * cannot be read, then the first claim that only the PV controller can bind.
+ *
+ * @see VB §2.1
+ */
 export function sortClaims(state: ClusterState, pod: Pod): SortedClaims | Ended {
   if (pod.claims.length === 0) return { kind: "free" };
   const claims: Claim[] = [];
@@ -87,6 +95,7 @@ function delayedClass(
   return { kind: "delayed", class: found };
 }
 
+/** An object that is there and cannot be read: an error of the call, not a refusal (decision 3). */
 export function fault(kind: Kind, key: ObjectKey, problem: string): Extract<Ended, { kind: "fault" }> {
   return { kind: "fault", object: { kind, key }, problem };
 }

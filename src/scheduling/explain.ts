@@ -23,6 +23,7 @@ import type { ClusterState } from "./state.ts";
 import { type Elsewhere, isPinned, nearest, suggestForNodes, suggestForPod } from "./suggest.ts";
 import { PromisedVolumes, type Stuck, troublesOn } from "./troubles.ts";
 
+/** Of which nodes, and how many of them. */
 export interface ExplainOptions {
   /** Absent: every known node. */
   readonly nodes?: readonly NodeName[];
@@ -32,6 +33,7 @@ export interface ExplainOptions {
   readonly shownMax?: number;
 }
 
+/** An explanation, and what its limits may have left out. */
 export interface Explained {
   readonly explanation: Explanation;
   /** All nodes that fit, shown or not. */

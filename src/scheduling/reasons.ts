@@ -45,9 +45,10 @@ export const nodeReasons = {
   nodeUnknown: "node(s) not known to the volume extender",
 } as const satisfies Record<string, string>;
 
+/** Key of a reason that holds for one node. */
 export type NodeReason = keyof typeof nodeReasons;
 
-/** Reasons that hold for the Pod, and so for every node. `claim` is the claim's name, `about` what the key says. */
+/** Reasons that hold for the Pod, and so for every node. */
 export const podReasons = {
   claimNotFound: ({ claim }: PodReasonFacts) => `persistentvolumeclaim "${claim}" not found`,
   claimAwaited: ({ claim }: PodReasonFacts) =>
@@ -63,6 +64,7 @@ export const podReasons = {
   bindInProgress: () => "pod has unbound immediate PersistentVolumeClaims",
 } as const satisfies Record<string, (facts: PodReasonFacts) => string>;
 
+/** Names that the texts hold; `volume` is empty where there is none. */
 export interface PodReasonFacts {
   readonly namespace: string;
   readonly pod: string;
@@ -70,5 +72,6 @@ export interface PodReasonFacts {
   readonly volume: string;
 }
 
+/** Key of a reason that holds for the Pod. */
 export type PodReason = keyof typeof podReasons;
 export type Reason = NodeReason | PodReason;

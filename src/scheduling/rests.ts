@@ -48,6 +48,7 @@ const restsMax = 10_000;
 
 const none: readonly Resting[] = [];
 
+/** Which claims are not to be provisioned where, by the clock. At most 10,000 rests: the one that was refused longest ago goes. */
 export class Rests {
   readonly #clock: () => number;
   /** The claim that was refused last comes last. */

@@ -53,9 +53,9 @@ function compareStuck(a: Stuck, b: Stuck): number {
   return compareBytes(farness(a), farness(b)) || compareText(a.node, b.node);
 }
 
-/** Nothing that is done on this node helps: a bound volume, or a promise, is elsewhere. */
 const pinning: ReadonlySet<NodeReason> = new Set(["volumeNodeConflict", "selectedOtherNode", "preboundElsewhere"]);
 
+/** Nothing that is done on this node helps: a bound volume, or a promise, is elsewhere. */
 export function isPinned({ troubles }: Stuck): boolean {
   return troubles.some(({ reason }) => pinning.has(reason));
 }
@@ -197,6 +197,7 @@ function pinText(
   }
 }
 
+/** What to do about a claim that keeps the Pod from every node; where nobody can do anything but wait, that. */
 export function suggestForPod(state: ClusterState, reason: PodReason, key: ClaimKey): string {
   const claim = state.get("claim", key);
   switch (reason) {
