@@ -116,7 +116,7 @@ export class CapacityLedger {
 
   /** What a class can draw on from the node, in a stable order. */
   offersOn(entry: NodeEntry, name: ClassName): readonly Offer[] {
-    return offersOf(entry.topologies, this.#topologies.everywhere, name);
+    return offersOf(entry.topologies, name);
   }
 
   /** The same for classes whose claims draw on the same pools. */
@@ -138,7 +138,7 @@ export class CapacityLedger {
     const { class: name, node, bytes } = what;
     const demand: Demand = { claim, class: name, node, bytes, dropped: zero, hasVolume: false };
     this.#demands.set(claim, demand);
-    const pool = what.pool === undefined ? undefined : this.get(what.pool);
+    const pool = what.pool !== undefined && this.get(what.pool);
     if (pool) this.#place(demand, pool);
     else {
       this.#unplaced.add(demand);

@@ -8,8 +8,8 @@ import { whyNot } from "./matching.ts";
 import { affinityOn, type BoundClaim, boundClaim, reachesBound } from "./migration.ts";
 import { type ClaimKey, compareText, type NodeName } from "./names.ts";
 import { nearMisses } from "./near-misses.ts";
-import { accessModeBits, type Capacity, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
-import type { Offer } from "./pools.ts";
+import { accessModeBits, type Claim, type Node, type Pod, type Volume } from "./objects.ts";
+import type { Offer, Published } from "./pools.ts";
 import { publishesCapacity } from "./provisioning.ts";
 import { formatBytes } from "./quantity.ts";
 import { matchesLabels, type NodeSelector, requirementText } from "./selectors.ts";
@@ -215,7 +215,7 @@ function leftOverHints({ class: name, objects, newest }: Offer): string[] {
   ];
 }
 
-function capacityText({ key, capacity }: Capacity): string {
+function capacityText({ key, capacity }: Published): string {
   return `${key} (${capacity === undefined ? "no capacity" : formatBytes(capacity)})`;
 }
 

@@ -56,12 +56,16 @@ export class NodeSources {
     return reading && "problem" in reading ? reading.problem : undefined;
   }
 
-  /** Takes over what the node says now. Returns the pools whose published value may have changed. */
+  /**
+   * Takes over what the node says now. Returns the pools whose published value may have changed.
+   *
+   * @param before  the same object as it was known
+   */
   set(node: Node, before: Node | undefined): readonly Pool[] {
     const changed: Pool[] = [];
     for (const [name, source] of this.#sources) {
       const text = sourceText(node, source);
-      if (before !== undefined && before.uid === node.uid && text === sourceText(before, source)) continue;
+      if (before !== undefined && text === sourceText(before, source)) continue;
       const pool = this.#setOne(node, name, source);
       if (pool) changed.push(pool);
     }
@@ -86,11 +90,8 @@ export class NodeSources {
     }
     this.#faults.delete(id);
     const object = {
-      uid: node.uid,
       resourceVersion: node.resourceVersion,
-      deleting: false,
       key: capacityKey(node.name, name),
-      class: name,
       capacity: reading.bytes,
       createdAt: "",
     };

@@ -4,7 +4,7 @@
  */
 import { type Pool, totalOf } from "./pools.ts";
 import type { Room } from "./provisioning.ts";
-import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
+import { addBytes, type Bytes, compareBytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason } from "./reasons.ts";
 
 /** A claim, and what its class can draw on. Claims of classes that share a pool name the same one. */
@@ -26,7 +26,7 @@ const stepsMax = 10_000;
  */
 export function pack(items: readonly Item[]): Pool[] | undefined {
   for (const { pool } of items[0]?.rooms ?? []) if (fitsAll(items, pool)) return items.map(() => pool);
-  return items.length > 1 ? new Search(items).run() : undefined;
+  return new Search(items).run();
 }
 
 /** Whether they would fit but for what is promised to other Pods. */
@@ -58,7 +58,7 @@ class Search {
   constructor(items: readonly Item[]) {
     this.#order = items
       .map((item, index) => ({ item, index }))
-      .sort((a, b) => (a.item.bytes === b.item.bytes ? a.index - b.index : a.item.bytes > b.item.bytes ? -1 : 1));
+      .sort((a, b) => compareBytes(b.item.bytes, a.item.bytes));
     for (const { rooms } of items) for (const { pool, free } of rooms) this.#left.set(pool, free);
   }
 

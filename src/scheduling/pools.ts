@@ -9,13 +9,16 @@ import type { PoolKey } from "./plan.ts";
 import { type Bytes, subtractBytes } from "./quantity.ts";
 import type { Topology } from "./topology.ts";
 
+/** One word about a class in a pool. */
+export type Published = Omit<Capacity, "uid" | "deleting" | "topology" | "class">;
+
 /** One class in one pool: what is published for the class there. */
 export interface Offer {
   readonly class: ClassName;
   readonly pool: Pool;
-  readonly objects: Map<string, Capacity>;
+  readonly objects: Map<string, Published>;
   /** The newest object, the one that counts: a rebuilt node may leave an old one behind (departure D17). */
-  newest: Capacity | undefined;
+  newest: Published | undefined;
 }
 
 /** Changed only by `CapacityLedger` and its parts. */
@@ -40,14 +43,12 @@ export function isPublished({ offers }: Pool): boolean {
 }
 
 /** What a class can draw on from a node in these topologies, in a stable order. */
-export function offersOf(topologies: readonly Topology[], everywhere: Topology, className: ClassName): Offer[] {
+export function offersOf(topologies: readonly Topology[], className: ClassName): Offer[] {
   const found: Offer[] = [];
-  const add = (topology: Topology): void => {
+  for (const topology of topologies) {
     const offer = topology.pools.get(className);
     if (offer?.newest) found.push(offer);
-  };
-  add(everywhere);
-  for (const topology of topologies) add(topology);
+  }
   return found.length > 1 ? found.sort((a, b) => compareText(a.pool.key, b.pool.key)) : found;
 }
 

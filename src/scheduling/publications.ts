@@ -5,9 +5,8 @@
 import { drop } from "./drops.ts";
 import { deleteIn, setIn } from "./indexes.ts";
 import { type ClassName, compareText } from "./names.ts";
-import type { Capacity } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
-import { type Offer, type Pool, totalOf } from "./pools.ts";
+import { type Offer, type Pool, type Published, totalOf } from "./pools.ts";
 import { type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { Topologies, Topology } from "./topology.ts";
 
@@ -58,7 +57,7 @@ export class Publications {
   }
 
   /** Returns the pool that the object now speaks of. */
-  put(id: string, object: Capacity, place: Place): Pool {
+  put(id: string, object: Published, place: Place): Pool {
     const offer = this.#offer(place);
     const known = this.#byId.get(id);
     if (known === offer) this.#topologies.release(place.topology);
@@ -114,7 +113,7 @@ export class Publications {
     for (const object of offer.objects.values()) {
       if (!offer.newest || isNewer(object, offer.newest)) offer.newest = object;
     }
-    if (pool.used || spoke === undefined || spoke !== offer.newest?.key) return;
+    if (pool.used || spoke !== offer.newest?.key) return;
     const dropped = subtractBytes(before, totalOf(pool));
     if (dropped > zero) drop(pool.demands, dropped);
   }
@@ -135,7 +134,7 @@ function emptyPool(key: PoolKey, topology: Topology, used: (() => Bytes) | undef
   };
 }
 
-function isNewer(a: Capacity, b: Capacity): boolean {
+function isNewer(a: Published, b: Published): boolean {
   if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt;
   return compareText(a.key, b.key) < 0;
 }

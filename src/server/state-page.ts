@@ -44,7 +44,7 @@ function describePool(pool: Pool, nodes: NodeSources) {
     ...(used && { usedByVolumes: used() }),
     promised,
     held,
-    demands,
+    demands: demands.size,
     sources: Array.from(offers.values(), (offer) => ({
       class: offer.class,
       source: nodes.nameOf(offer.class) ?? `CSIStorageCapacity ${offer.newest?.key}`,
