@@ -48,7 +48,11 @@ export class NodeRooms {
 
   /** Why the claim alone cannot be provisioned here; undefined where it can. */
   whyNot(open: Open, isUnderway: boolean): NodeReason | undefined {
-    if (open.never !== undefined) return open.never;
+    // What a function captures is allocated as it begins: most nodes need not pay for that.
+    return open.never ?? this.#whyNotNow(open, isUnderway);
+  }
+
+  #whyNotNow(open: Open, isUnderway: boolean): NodeReason | undefined {
     return whyNotProvision(this.#state, this.#here(), { provision: open, isUnderway }, () => this.of(open));
   }
 

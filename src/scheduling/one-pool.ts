@@ -1,9 +1,9 @@
 /**
- * Claims of one class that are all provisioned, from the one pool that the class has on the node: the usual case, in a few
- * comparisons. It says what the general case says, or leaves the answer to that.
+ * Claims of one class that are all provisioned, and from one pool: the usual case, in a few comparisons. It says what the general
+ * case says, or leaves the answer to that.
  */
 import { driverOf } from "./drivers.ts";
-import type { NodeName } from "./names.ts";
+import { compareText, type NodeName } from "./names.ts";
 import type { Open } from "./open-claim.ts";
 import { freeOf, limitOf, type Offer, type Pool, totalOf } from "./pools.ts";
 import { compareLargestFirst } from "./provisioning.ts";
@@ -34,6 +34,7 @@ export class OnePool {
   readonly #pooled: readonly number[];
   readonly #bytes: readonly Bytes[];
   readonly #sum: Bytes;
+  readonly #largest: Bytes;
   readonly #canTell: boolean;
 
   /**
@@ -52,6 +53,8 @@ export class OnePool {
     this.#pooled = indices.filter((index) => at(index).needsCapacity);
     this.#bytes = all.map(({ bytes }) => bytes);
     this.#sum = this.#pooled.map((index) => at(index).bytes).reduce(addBytes, zero);
+    const largest = this.#bySize.findLast((index) => at(index).needsCapacity);
+    this.#largest = largest === undefined ? zero : at(largest).bytes;
     this.#canTell =
       indices.every((index) => at(index).never === undefined && at(index).resting.length === 0) &&
       all.every(
@@ -73,30 +76,42 @@ export class OnePool {
     if (this.#driver !== undefined && !this.#isRegistered(node.name, this.#driver)) return this.#all("driverMissing");
     for (const index of this.#indices) pools[index] = undefined;
     if (this.#pooled.length === 0) return true;
-    const offer = this.#onlyOffer(entry);
-    if (offer === undefined) return false;
-    const { pool } = offer;
-    const isHeld = avoid && pool.held > zero;
-    const limit = limitOf(offer);
-    const free = isHeld ? subtractBytes(freeOf(pool), pool.held) : freeOf(pool);
-    const refused = this.#whyFull(pool, limit, free);
-    if (refused) {
-      if (isHeld) this.avoided = true;
-      return refused;
-    }
-    for (const index of this.#pooled) pools[index] = pool;
+    const found = this.#find(entry, avoid);
+    if (found === undefined || "reason" in found) return found ?? false;
+    for (const index of this.#pooled) pools[index] = found;
     return true;
   }
 
+  /** The first pool by its key that has room for all, or why the only one has not; undefined where several have not, or none is. */
+  #find({ topologies }: NodeEntry, avoid: boolean): Pool | Refused | undefined {
+    const { everywhere } = this.#state.topologies;
+    const { name } = this.#class;
+    let best: Pool | undefined;
+    let last: Offer | undefined;
+    let count = 0;
+    for (let nth = -1; nth < topologies.length; nth++) {
+      const offer = (nth < 0 ? everywhere : topologies[nth])?.pools.get(name);
+      if (!offer?.newest) continue;
+      count++;
+      last = offer;
+      if (best && compareText(best.key, offer.pool.key) < 0) continue;
+      if (this.#largest <= limitOf(offer) && this.#sum <= freeFor(offer.pool, avoid)) best = offer.pool;
+    }
+    if (best || !last || count > 1) return best;
+    if (avoid && last.pool.held > zero) this.avoided = true;
+    return this.#whyFull(last, freeFor(last.pool, avoid));
+  }
+
   /** Whoever asks for too much alone comes before all that together do. */
-  #whyFull(pool: Pool, limit: Bytes, free: Bytes): Refused | undefined {
+  #whyFull(offer: Offer, free: Bytes): Refused {
+    const limit = limitOf(offer);
     for (const index of this.#bySize) {
       if (!this.#pooled.includes(index)) continue;
       const bytes = this.#bytes[index] ?? zero;
       if (bytes > limit) return { index, reason: "claimTooLarge" };
-      if (bytes > free) return { index, reason: whyShort(pool, bytes) };
+      if (bytes > free) return { index, reason: whyShort(offer.pool, bytes) };
     }
-    return this.#sum > free ? { index: this.#pooled[0] ?? 0, reason: whyShort(pool, this.#sum) } : undefined;
+    return { index: this.#pooled[0] ?? 0, reason: whyShort(offer.pool, this.#sum) };
   }
 
   /** What keeps every claim out is told of the smallest. */
@@ -107,20 +122,11 @@ export class OnePool {
   #isRegistered(node: NodeName, driver: string): boolean {
     return this.#state.get("csiNode", node)?.drivers.includes(driver) ?? false;
   }
+}
 
-  /** The only one that the class can draw on there, if there is just one. */
-  #onlyOffer({ topologies }: NodeEntry): Offer | undefined {
-    const { name } = this.#class;
-    let only = this.#state.topologies.everywhere.pools.get(name);
-    if (!only?.newest) only = undefined;
-    for (const topology of topologies) {
-      const offer = topology.pools.get(name);
-      if (!offer?.newest) continue;
-      if (only) return undefined;
-      only = offer;
-    }
-    return only;
-  }
+/** @param avoid  leave alone what other Pods hold */
+function freeFor(pool: Pool, avoid: boolean): Bytes {
+  return avoid && pool.held > zero ? subtractBytes(freeOf(pool), pool.held) : freeOf(pool);
 }
 
 /** Whether there would be room but for what is promised to other Pods. */
