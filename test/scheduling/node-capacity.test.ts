@@ -17,6 +17,13 @@ const readings: Record<string, { is: string; source?: Partial<CapacitySource>; f
   "a number within JSON": { is: '{"vgs":[{"free":12}]}', source: { pointer: "/vgs/0/free" }, free: 12n },
   "a large number within JSON": { is: `{"a":${huge}}`, source: { pointer: "/a" }, free: 9_007_199_254_740_993n },
   "a quantity within JSON": { is: '{"a":{"b/c":"2Ki"}}', source: { pointer: "/a/b~1c" }, free: 2048n },
+  "a key with a tilde": { is: '{"a~b":"2Ki"}', source: { pointer: "/a~0b" }, free: 2048n },
+  "a pointer into a text": {
+    is: '{"a":"57"}',
+    source: { pointer: "/a/0" },
+    free: "annotation example.com/lvm at /a/0 is not in the node's JSON, or is no size",
+  },
+  "a long text": { is: "x".repeat(99), free: `annotation example.com/lvm of the node is no size: "${"x".repeat(80)}"` },
   "no size": { is: "lots", free: 'annotation example.com/lvm of the node is no size: "lots"' },
   "an empty text": { is: "", free: 'annotation example.com/lvm of the node is no size: ""' },
   "a negative size": { is: "-5", free: 'annotation example.com/lvm of the node is no size: "-5"' },
