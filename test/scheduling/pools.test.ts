@@ -80,10 +80,11 @@ test("what somebody else promised counts in a pool that has room for it", () => 
     const ledger = segments(...sizes).claim("x", "lvm", "30Gi", { selectedNode: "a" });
     expect(ledger.free("lvm", "a")).toEqual(left);
   }
-  const small = new Ledger(["lvm"]).claim("x", "lvm", "30Gi", { selectedNode: "a" });
+  const small = new Ledger(["lvm"]);
   small.world.apply("node a s=1 t=1");
   small.world.apply("capacity c0 lvm - 50Gi at=s:1 max=20Gi");
   small.world.apply("capacity c1 lvm - 30Gi at=t:1 max=30Gi");
+  small.claim("x", "lvm", "30Gi", { selectedNode: "a" });
   expect(small.free("lvm", "a")).toEqual([gi(50), gi(0)]);
 });
 
