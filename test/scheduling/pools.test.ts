@@ -1,6 +1,6 @@
 /** What a class can draw on from a node, and what of several words about it counts (design §6; decision 10; departure D17). */
 import { expect, test } from "vitest";
-import { className, nodeName } from "../../src/scheduling/names.ts";
+import { className, nodeName, podUid } from "../../src/scheduling/names.ts";
 import { World } from "../support/world.ts";
 import { Ledger, size, source } from "./ledger.ts";
 
@@ -215,4 +215,31 @@ test("a class that the configuration calls static is not provisioned though its 
     world.apply(line);
   }
   expect(world.reasons(world.pod("p", "x"), "a")).toEqual(["noMatchingVolume"]);
+});
+
+test("what is held of a pool is held while its object is away", () => {
+  const ledger = new Ledger(["lvm"]).node("a").object("c", "lvm", "a", "10Gi").claim("x", "lvm", "6Gi");
+  const holder = ledger.world.pod("h", "x");
+  ledger.state.reservations.hold(holder.uid, [ledger.world.plan(holder, "a")]);
+  ledger.state.delete("capacity", "kube-system/c");
+  ledger.object("c", "lvm", "a", "10Gi").claim("y", "lvm", "6Gi");
+  expect(ledger.world.plan(ledger.world.pod("p", "y"), "a").contended).toBe(true);
+  ledger.state.reservations.release(holder.uid);
+  expect(ledger.world.plan(ledger.world.pod("p", "y"), "a").contended).toBe(false);
+});
+
+test("a pool that nothing speaks of, holds or promises any more is forgotten", () => {
+  const ledger = new Ledger(["lvm"]).node("a").object("c", "lvm", "a", "10Gi").claim("x", "lvm", "6Gi");
+  const pod = ledger.world.pod("p-x", "x");
+  const count = (): number => [...ledger.state.pools.all()].length;
+  ledger.state.reservations.hold(pod.uid, [ledger.world.plan(pod, "a")]);
+  ledger.state.delete("capacity", "kube-system/c");
+  expect(count()).toBe(1);
+  ledger.state.reservations.release(pod.uid);
+  expect(count()).toBe(0);
+  expect(ledger.object("c", "lvm", "a", "10Gi").assume("a", "x")).toBe("promised");
+  ledger.state.delete("capacity", "kube-system/c");
+  expect(count()).toBe(1);
+  ledger.state.reservations.forget(podUid("up-x"));
+  expect(count()).toBe(0);
 });
