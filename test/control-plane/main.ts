@@ -15,7 +15,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { file: { type: "string", short: "f", multiple: true } } });
   const manifests = readManifests(values.file ?? []);
-  const found = findPrograms(process.env, say);
+  const found = await findPrograms(process.env, say);
   if (!found.ok) {
     say(found.why);
     return 2;

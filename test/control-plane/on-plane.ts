@@ -15,17 +15,23 @@ export interface Reached {
 interface Options {
   readonly timeout?: number;
   readonly meta?: Partial<TaskMeta>;
+  /** Why what else it needs cannot be had here; read when it runs. */
+  readonly lacks?: () => string | undefined;
   /** Why this one is not run as yet. */
   readonly awaits?: string | undefined;
 }
 
 export function onPlane(name: string, options: Options, run: (plane: Reached) => Promise<void>): void {
-  const { timeout = 90_000, meta = {}, awaits } = options;
+  const { timeout = 90_000, meta = {}, lacks = () => undefined, awaits } = options;
+  const mayLack = process.env["CI"] !== "true";
   test(name, { timeout, meta }, async ({ skip }) => {
     const plane = inject("plane");
     if (awaits !== undefined) skip(awaits);
-    if (plane.kind === "missing" && process.env["CI"] !== "true") skip(plane.why);
+    if (plane.kind === "missing" && mayLack) skip(plane.why);
     if (plane.kind !== "runs") throw new Error(plane.why);
+    const lacking = lacks();
+    if (lacking !== undefined && mayLack) skip(lacking);
+    if (lacking !== undefined) throw new Error(lacking);
     await run(reached(plane.facts));
   });
 }

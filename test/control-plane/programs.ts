@@ -2,10 +2,9 @@
  * Kubernetes' own programs: from the folder that KUBEBUILDER_ASSETS names where it has them, else one binary that Go builds out of
  * modules and that is any of them by its first argument.
  */
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { goBuild } from "./go-build.ts";
 import { builtVersion, kubernetesModule } from "./go-module.ts";
 
 export const programNames = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"] as const;
@@ -26,7 +25,10 @@ const source = join("test", "control-plane", "module");
  *
  * @param env  KUBE_VERSION, such as 1.36.3, and KUBEBUILDER_ASSETS, a folder that has some of the programs or all
  */
-export function findPrograms(env: Readonly<Record<string, string | undefined>>, say: (line: string) => void): Found {
+export async function findPrograms(
+  env: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<Found> {
   const version = env["KUBE_VERSION"] || builtVersion(source);
   const assets = env["KUBEBUILDER_ASSETS"];
   const given = (name: ProgramName): string | undefined => {
@@ -35,7 +37,7 @@ export function findPrograms(env: Readonly<Record<string, string | undefined>>, 
   };
   const binary = resolve(".cache", "control-plane", version, "control-plane");
   if (!programNames.every(given)) {
-    const why = build(version, binary, say);
+    const why = await build(version, binary, say);
     if (why !== undefined) return { ok: false, why };
   }
   const command = (name: ProgramName): [string, ...string[]] => {
@@ -52,27 +54,21 @@ export function findPrograms(env: Readonly<Record<string, string | undefined>>, 
 }
 
 /** Undefined when the binary stands there and is made of these sources. */
-function build(version: string, binary: string, say: (line: string) => void): string | undefined {
-  const folder = join(binary, "..");
+async function build(version: string, binary: string, say: (line: string) => void): Promise<string | undefined> {
+  const folder = dirname(binary);
   const made = kubernetesModule(version, source, folder, say);
   if (!made.ok) return existsSync(binary) ? undefined : made.why;
-  const stamp = createHash("sha256");
-  for (const file of [made.file, join(source, "main.go")]) stamp.update(readFileSync(file));
-  const is = stamp.digest("hex");
-  const mark = join(folder, "built-from");
-  if (existsSync(binary) && existsSync(mark) && readFileSync(mark, "utf8") === is) return undefined;
-
-  // A binary of older sources serves where there is no Go.
-  if (spawnSync("go", ["version"]).error) return existsSync(binary) ? undefined : noGo;
-  say(`Go builds Kubernetes ${version}: some six minutes the first time, seconds later`);
-  mkdirSync(folder, { recursive: true });
   const flags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`;
-  const args = ["build", `-modfile=${made.file}`, `-ldflags=${flags}`, "-o", binary, "."];
-  const built = spawnSync("go", args, { cwd: source, stdio: ["ignore", "inherit", "inherit"] });
-  if (built.status !== 0) return `Go could not build Kubernetes ${version}; it says above why`;
-  writeFileSync(mark, is);
-  return undefined;
+  return goBuild(
+    {
+      what: `Kubernetes ${version}`,
+      takes: "some six minutes",
+      source,
+      inputs: [made.file, join(source, "main.go")],
+      folder,
+      outputs: [basename(binary)],
+      args: [`-modfile=${made.file}`, `-ldflags=${flags}`, "-o", binary, "."],
+    },
+    say,
+  );
 }
-
-const noGo =
-  "the control plane is built by Go, which is not installed, and KUBEBUILDER_ASSETS names no folder that has it";

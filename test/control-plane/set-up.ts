@@ -17,7 +17,7 @@ declare module "vitest" {
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const say = (line: string): void => void process.stderr.write(`cluster: ${line}\n`);
-  const found = findPrograms(process.env, say);
+  const found = await findPrograms(process.env, say);
   if (!found.ok) {
     project.provide("plane", { kind: "missing", why: found.why });
     return async () => {};
