@@ -26,7 +26,7 @@ export interface Shortage {
   readonly class?: ClassName;
   /** What the claims ask in all. */
   readonly bytes: Bytes;
-  /** What the nearest pool lacks of it; absent where space is not what is missing. */
+  /** What the nearest pool lacks of it: not above zero where it has the space. Absent where space is not what is missing. */
   readonly short?: Bytes;
   /** The largest volumes of the nearest pool that are too small, a class at most once. */
   readonly limits?: readonly Limit[];
@@ -36,7 +36,6 @@ type OpenItem = Item & { readonly open: Open };
 
 /** What one pool lacks. */
 interface Lack {
-  /** Not above zero: it has the space. */
   readonly short: Bytes;
   readonly limits: readonly Limit[];
 }
@@ -78,29 +77,32 @@ export function shortagesOn(
 /** What another class publishes of the pools that this one draws on. */
 function roomsOfSiblings(state: ClusterState, planner: Planner, entry: NodeEntry, open: Open): readonly Room[] {
   const group = state.pools.groupOf(open.class.name);
-  const [sibling] = [state.topologies.everywhere, ...entry.topologies]
+  return [state.topologies.everywhere, ...entry.topologies]
     .flatMap(({ pools }) => [...pools.keys()])
-    .filter((name) => state.pools.groupOf(name) === group && name !== open.class.name);
-  return sibling === undefined ? [] : planner.rooms(entry, { ...open, class: { ...open.class, name: sibling } });
+    .filter((name) => state.pools.groupOf(name) === group)
+    .slice(0, 1)
+    .flatMap((name) => planner.rooms(entry, { ...open, class: { ...open.class, name } }));
 }
 
 /** Of the pools that could take all the claims, the one that lacks least. */
 function shortage(state: ClusterState, planner: Planner, items: readonly OpenItem[], less: Bytes): Shortage {
-  const pools = (items[0]?.rooms ?? []).map(({ pool }) => pool);
-  const [nearest] = pools
-    .filter((pool) => items.every(({ rooms }) => rooms.some((room) => room.pool === pool)))
+  const unpromised = withFree(items, less, ({ pool }) => withoutOthers(state, planner, pool));
+  const [nearest] = sharedPools(items)
     .map((pool) => lackOf(pool, items))
     .sort((a, b) => compareBytes(distanceOf(a), distanceOf(b)));
-  const isTooLarge = items.some((item) => item.rooms.every(({ limit }) => limit < item.bytes));
-  const unpromised = withFree(items, less, ({ pool }) => withoutOthers(state, planner, pool));
-  const isPromised = pack(unpromised) !== undefined;
   return {
-    reason: isTooLarge ? "claimTooLarge" : isPromised ? "capacityAssumed" : "notEnoughSpace",
+    reason: pack(unpromised) ? "capacityAssumed" : "notEnoughSpace",
     claims: claimsOf(items),
     bytes: sumOf(items),
-    ...(nearest && nearest.short > zero && { short: nearest.short }),
-    ...(nearest && nearest.limits.length > 0 && { limits: nearest.limits }),
+    ...nearest,
   };
+}
+
+/** Pools that all the claims can draw on; any where there is none, which a configuration in order rules out. */
+function sharedPools(items: readonly OpenItem[]): readonly Pool[] {
+  const [first = [], ...rest] = items.map(({ rooms }) => rooms.map(({ pool }) => pool));
+  const shared = first.filter((pool) => rest.every((pools) => pools.includes(pool)));
+  return shared.length > 0 ? shared : first;
 }
 
 /** @param less  what volumes that people add will take, where volumes are deducted */
@@ -158,7 +160,7 @@ export function distanceOf({ short = zero, limits = [] }: Pick<Shortage, "short"
 
 /** What the pool would have if nothing of it were promised to other Pods. */
 function withoutOthers(state: ClusterState, planner: Planner, pool: Pool): Bytes {
-  const own = planner.open.filter(isUnderway).map(({ claim }) => state.pools.demandOf(claim.uid));
+  const own = planner.open.map(({ claim }) => state.pools.demandOf(claim.uid));
   return own.reduce(
     (left, demand) => (demand?.pool === pool ? subtractBytes(left, demand.bytes) : left),
     totalOf(pool),

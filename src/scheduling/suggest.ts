@@ -62,9 +62,7 @@ export function isPinned({ troubles }: Stuck): boolean {
 
 function farness({ troubles }: Stuck): Bytes {
   return troubles
-    .map((trouble) =>
-      trouble.short === undefined && trouble.limits === undefined ? trouble.bytes : distanceOf(trouble),
-    )
+    .map((trouble) => (trouble.short === undefined ? trouble.bytes : distanceOf(trouble)))
     .reduce(addBytes, zero);
 }
 
@@ -141,12 +139,12 @@ function remedies(state: ClusterState, node: NodeName, trouble: Trouble): string
   }
 }
 
-function spaceText(node: NodeName, keys: string, { claims, bytes, short, limits = [] }: Trouble): string[] {
+function spaceText(node: NodeName, keys: string, { claims, bytes, short = zero, limits = [] }: Trouble): string[] {
   const raise = limits.map(
     ({ class: limited, is, asked }) =>
       `Let the largest volume of class ${limited} on node ${node} be ${exactBytes(asked)} instead of ${exactBytes(is)} for ${keys}`,
   );
-  if (short === undefined) return raise;
+  if (short <= zero) return raise;
   const names = [...new Set(claims.map((one) => one.class))].join(" and ");
   return [
     ...raise,

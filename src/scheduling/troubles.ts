@@ -125,7 +125,7 @@ function crowdedOut(
   if (!state.disks.areShared) return diagnoses;
   const disks = new DiskUse(state, new Set(planner.open.map(({ claim }) => claim.uid)));
   // What is settled stays where it is, as the planner has it.
-  const kept = diagnoses.map(({ open, volume }) => (volume !== undefined && isSettled(open) ? volume : provisioned));
+  const kept = diagnoses.map(({ open, volume }) => (isSettled(open) ? (volume ?? provisioned) : provisioned));
   const choice = { asked: planner.open, avoid: false, accept: () => true };
   const crowded = new Set<Open>();
   const free = diagnoses.flatMap(({ open, volume }, index) =>
@@ -139,8 +139,7 @@ function crowdedOut(
     if (!crowded.has(open)) return diagnosis;
     const rooms = planner.rooms(entry, open);
     const reason = whyNotProvision(state, entry, { provision: open, isUnderway: false }, () => rooms);
-    if (reason === undefined) return { open };
-    return { open, reason: reason === "noMatchingVolume" ? "notEnoughVolumes" : reason };
+    return reason === undefined ? { open } : { open, reason };
   });
 }
 
@@ -152,10 +151,9 @@ function waitingInVain(
   troubles: readonly Trouble[],
 ): Set<Trouble> {
   const waiting = troubles.filter(({ reason }) => reason === "volumeAssumed");
-  if (waiting.length < 2) return new Set();
   const promised = promises.on(entry);
   const wishes = waiting.map(({ claims }) =>
-    [...promised.keys()].filter((right) => claims.every((claim) => wouldSuit(state, claim, promised[right]))),
+    promised.flatMap((volume, right) => (claims.every((claim) => wouldSuit(state, claim, volume)) ? [right] : [])),
   );
   const starts = Int32Array.from([0, ...wishes.keys()], (_, left) => wishes.slice(0, left).flat().length);
   const matching = new Matching();
@@ -163,8 +161,8 @@ function waitingInVain(
   return new Set(waiting.filter((_, left) => !matching.add(left)));
 }
 
-function wouldSuit(state: ClusterState, claim: Claim, volume: Volume | undefined): boolean {
-  return volume !== undefined && whyNot(claim, volume, state.volumes.keptFor(volume.name)) === undefined;
+function wouldSuit(state: ClusterState, claim: Claim, volume: Volume): boolean {
+  return whyNot(claim, volume, state.volumes.keptFor(volume.name)) === undefined;
 }
 
 /** What the class itself, or its driver, has against the node; then what it lacks there. */

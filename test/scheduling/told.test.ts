@@ -1,7 +1,7 @@
 /** What an explanation says of nodes that refuse: each thing that stands in the way, in true words (departure D13). */
 import { expect, test } from "vitest";
 import { explainPod } from "../../src/scheduling/explain.ts";
-import { nodeName } from "../../src/scheduling/names.ts";
+import { claimUid, nodeName } from "../../src/scheduling/names.ts";
 import { World } from "../support/world.ts";
 import { Ledger, source } from "./ledger.ts";
 
@@ -143,10 +143,10 @@ const situations: Record<string, Situation> = {
     helps: "Free space for 5Gi of class csi on node n1 for claim d/x: 5Gi are missing",
   },
   "claims that fit one by one": {
-    given: [...csi, "capacity c csi n1 9Gi max=8Gi", "pvc x 5Gi class=csi", "pvc y 5Gi class=csi"],
+    given: [...csi, "capacity c csi n1 9Gi max=5Gi", "pvc x 5Gi class=csi", "pvc y 5Gi class=csi"],
     claims: ["x", "y"],
     says: ["x", "y"].map(
-      (name) => `${name}: (new): needs 5Gi (10Gi with the Pod's other claims): 9Gi free of 9Gi, largest volume 8Gi`,
+      (name) => `${name}: (new): needs 5Gi (10Gi with the Pod's other claims): 9Gi free of 9Gi, largest volume 5Gi`,
     ),
     helps: "Free space for 10Gi of class csi on node n1 for claims d/x and d/y: 1Gi are missing",
   },
@@ -157,11 +157,11 @@ const situations: Record<string, Situation> = {
     helps: "Wait: what claim d/x needs on node n1 is promised to another Pod right now",
   },
   "a largest volume that is too small, in a pool that would have the space": {
-    given: [...csi, "capacity c csi n1 9Gi max=4Gi", "pvc x 5Gi class=csi", "pvc y 2Gi class=csi"],
+    given: [...csi, "capacity c csi n1 7Gi max=4Gi", "pvc x 5Gi class=csi", "pvc y 2Gi class=csi"],
     claims: ["x", "y"],
     says: [
-      "x: (new): needs 5Gi (7Gi with the Pod's other claims): 9Gi free of 9Gi, largest volume 4Gi",
-      "y: (new): needs 2Gi (7Gi with the Pod's other claims): 9Gi free of 9Gi, largest volume 4Gi",
+      "x: (new): needs 5Gi (7Gi with the Pod's other claims): 7Gi free of 7Gi, largest volume 4Gi",
+      "y: (new): needs 2Gi (7Gi with the Pod's other claims): 7Gi free of 7Gi, largest volume 4Gi",
     ],
     helps: "Let the largest volume of class csi on node n1 be 5Gi instead of 4Gi for claims d/x and d/y",
   },
@@ -175,6 +175,58 @@ const situations: Record<string, Situation> = {
     helps:
       "Let the largest volume of class csi on node n1 be 5Gi instead of 4Gi for claims d/x and d/y; " +
       "Free space for 7Gi of class csi on node n1 for claims d/x and d/y: 2Gi are missing",
+  },
+  "two promised volumes, of which one is too small for both": {
+    given: [
+      ...["pv a 5Gi on=n1", "pv b 9Gi on=n1", "pvc v 5Gi", "pvc w 9Gi", "assume q n1 : v w"],
+      ...["pvc x 9Gi", "pvc y 9Gi"],
+    ],
+    claims: ["x", "y"],
+    says: ["x", "y"].flatMap((name) => [`${name}: a: too small: 5Gi of 9Gi`, `${name}: b: assumed for claim d/w`]),
+    helps:
+      "Wait: what claim d/x needs on node n1 is promised to another Pod right now; " +
+      "Add a volume of class local with at least 9Gi (Filesystem, ReadWriteOnce) on node n1 for claim d/y",
+  },
+  "a volume that the Pod is promised itself, which no sibling waits for": {
+    given: [
+      ...["pv a 5Gi on=n1", "pvc v 5Gi", "assume q n1 : v", "pv b 5Gi on=n1", "pvc w 5Gi", "assume p n1 : w"],
+      ...["pvc x 5Gi", "pvc y 5Gi"],
+    ],
+    claims: ["w", "x", "y"],
+    says: [
+      "w: {volume:b}",
+      ...["x", "y"].flatMap((name) => [`${name}: a: assumed for claim d/v`, `${name}: b: assumed for claim d/w`]),
+    ],
+    helps:
+      "Wait: what claim d/x needs on node n1 is promised to another Pod right now; " +
+      `Add a volume of class local ${need} on node n1 for claim d/y`,
+  },
+  "capacity that is promised to the Pod's own claim is nothing to wait for": {
+    given: [...csi, "capacity c csi n1 10Gi", "pvc x 6Gi class=csi selected=n1", "pvc y 5Gi class=csi"],
+    claims: ["x", "y"],
+    says: ["x: {provision:csi}", "y: (new): needs 5Gi: 4Gi free of 10Gi, largest volume 10Gi"],
+    helps: "Free space for 5Gi of class csi on node n1 for claim d/y: 1Gi are missing",
+  },
+  "what is promised to the Pod's own claim in another pool is not deducted": {
+    given: [
+      ...[...csi, "class other provisioner=csi.example", "capacity c csi n1 10Gi", "capacity d other n1 10Gi"],
+      ...["pvc x 6Gi class=other selected=n1", "pvc w 6Gi class=csi", "assume q n1 : w", "pvc y 9Gi class=csi"],
+    ],
+    claims: ["x", "y"],
+    says: ["x: {provision:other}", "y: (new): needs 9Gi: 4Gi free of 10Gi, largest volume 10Gi"],
+    helps: "Wait: what claim d/y needs on node n1 is promised to another Pod right now",
+  },
+  "two pools, of which the earlier one lacks less": {
+    given: [...csi, "capacity a csi * 1Gi", "capacity b csi n1 4Gi max=3Gi", "pvc x 5Gi class=csi"],
+    claims: ["x"],
+    says: ["x: (new): needs 5Gi: 4Gi free of 4Gi, largest volume 3Gi; 1Gi free of 1Gi, largest volume 1Gi"],
+    helps: "Let the largest volume of class csi on node n1 be 5Gi instead of 3Gi for claim d/x",
+  },
+  "two pools, of which the later one lacks less": {
+    given: [...csi, "capacity a csi * 4Gi", "capacity b csi n1 1Gi", "pvc x 5Gi class=csi"],
+    claims: ["x"],
+    says: ["x: (new): needs 5Gi: 1Gi free of 1Gi, largest volume 1Gi; 4Gi free of 4Gi, largest volume 4Gi"],
+    helps: "Free space for 5Gi of class csi on node n1 for claim d/x: 1Gi are missing",
   },
   "nothing that is published anywhere": {
     given: [...csi, "pvc x 5Gi class=csi"],
@@ -299,6 +351,8 @@ test("a volume that is to be added takes its bytes where volumes are deducted fr
   const ledger = new Ledger(["lvm"], { sources: { lvm: all } });
   ledger.node("a", { allocatable: { lvm: "10Gi" } }).claim("x", "lvm", "8Gi");
   ledger.world.apply("pvc y 5Gi class=lvm selector=disk:ssd");
+  ledger.world.apply("pvc z 5Gi");
+  expect(advice(ledger.world, "x", "y", "z")).toContain("for claim d/x: 3Gi are missing");
   expect(advice(ledger.world, "x", "y")).toBe(
     "Add a volume of class lvm with at least 5Gi (Filesystem, ReadWriteOnce, labels matching the claim's selector) on node a " +
       "for claim d/y; Free space for 8Gi of class lvm on node a for claim d/x: 3Gi are missing",
@@ -307,4 +361,76 @@ test("a volume that is to be added takes its bytes where volumes are deducted fr
   expect(ledger.reason("a", "x", "y")).not.toBe("");
   ledger.node("a", { allocatable: { lvm: "13Gi" } });
   expect(ledger.reason("a", "x", "y")).toBe("");
+});
+
+test("what another Pod holds of a file system is no trouble of this one", () => {
+  const world = new World({ disks });
+  world.apply("node n1");
+  for (const name of ["d1", "d2", "d3"]) world.apply(`pv ${name} 100Gi on=n1 label=fs:root`);
+  for (const line of ["class other", "pvc w 60Gi", "pvc x 40Gi", "pvc y 50Gi", "pvc z 1Gi class=other"])
+    world.apply(line);
+  world.apply("hold q n1 : w");
+  expect(advice(world, "x", "y", "z")).toBe(
+    "Add a volume of class other with at least 1Gi (Filesystem, ReadWriteOnce) on node n1 for claim d/z",
+  );
+});
+
+test("what is reserved for the Pod's own claim counts once", () => {
+  const world = new World({ disks });
+  for (const line of ["node n1", "pv d1 100Gi on=n1 label=fs:root for=x"]) world.apply(line);
+  for (const name of ["d2", "d3"]) world.apply(`pv ${name} 100Gi on=n1 label=fs:root`);
+  for (const line of ["pvc x 60Gi", "pvc y 30Gi", "pvc z 35Gi"]) world.apply(line);
+  expect(advice(world, "x", "y", "z")).toMatch(/^Add a volume of class local with at least 35Gi [^;]* for claim d\/z$/);
+});
+
+test("claims beside a full file system that fit one by one lack capacity together", () => {
+  const world = new World({ disks });
+  for (const line of ["node n1", ...csi, "capacity c-n1 csi n1 70Gi"]) world.apply(line);
+  for (const name of ["d1", "d2", "d3"]) world.apply(`pv ${name} 100Gi on=n1 class=csi label=fs:root`);
+  for (const name of ["x", "y", "z"]) world.apply(`pvc ${name} 60Gi class=csi`);
+  expect(advice(world, "x", "y", "z")).toBe(
+    "Free space for 120Gi of class csi on node n1 for claims d/y and d/z: 50Gi are missing",
+  );
+});
+
+test("a claim that rests waits, and lacks nothing else", () => {
+  const ledger = new Ledger(["lvm"], { sources: { lvm: source("lvm", { from: "allocatable", means: "total" }) } });
+  ledger.node("a", { allocatable: { lvm: "10Gi" } }).claim("x", "lvm", "6Gi");
+  ledger.state.rests.refused(claimUid("ux"), nodeName("a"), undefined);
+  expect(advice(ledger.world, "x")).toBe("Wait: the provisioner refused claim d/x on node a a short time ago");
+});
+
+test("a silent class that a provisioner is at work for takes its bytes once it speaks", () => {
+  const ledger = new Ledger(["fast", "faster"], shared);
+  ledger.world.apply("node a");
+  ledger
+    .object("g", "faster", "a", "40Gi")
+    .claim("x", "fast", "30Gi", { selectedNode: "a" })
+    .claim("y", "faster", "20Gi");
+  expect(advice(ledger.world, "x", "y")).toBe(
+    "Check the provisioner of class fast: it publishes no capacity for node a, and claims d/x and d/y need 50Gi; " +
+      "Free space for 50Gi of class fast and faster on node a for claims d/x and d/y: 10Gi are missing",
+  );
+});
+
+test("of a silent class nobody knows how large its volumes may be, nor that its pool grows with its sibling's", () => {
+  const ledger = new Ledger(["fast", "faster"], shared);
+  ledger.world.apply("node a");
+  ledger.object("g", "faster", "a", "20Gi", { max: "20Gi" }).claim("x", "fast", "10Gi").claim("y", "faster", "30Gi");
+  expect(advice(ledger.world, "x", "y")).toBe(
+    "Check the provisioner of class fast: it publishes no capacity for node a, and claims d/x and d/y need 40Gi; " +
+      "Let the largest volume of class faster on node a be 30Gi instead of 20Gi for claims d/x and d/y; " +
+      "Free space for 40Gi of class fast and faster on node a for claims d/x and d/y: 20Gi are missing",
+  );
+});
+
+test("of the pools of one name, the one that both classes draw on is the one to grow", () => {
+  const ledger = new Ledger(["fast", "faster"], shared);
+  ledger.world.apply("node a zone=z1");
+  ledger.world.apply("capacity wide fast - 30Gi at=zone:z1");
+  ledger.object("f", "fast", "a", "10Gi").object("g", "faster", "a", "10Gi");
+  ledger.claim("x", "fast", "20Gi").claim("y", "faster", "20Gi");
+  expect(advice(ledger.world, "x", "y")).toBe(
+    "Free space for 40Gi of class fast and faster on node a for claims d/x and d/y: 30Gi are missing",
+  );
 });
