@@ -75,6 +75,7 @@ export class CorePools {
     const key = driver ? keyOf(driver) : hostname;
     const value = (driver && segmentOf(driver, on)) ?? String(labelsOf(on)[hostname]);
     if (driver) {
+      if (driver.createMs) throw new BeyondCore("a bind takes time, and the core knows none");
       const pool = `${driver.name} ${value}`;
       const taken = addBytes(this.#taken.get(pool) ?? zero, bytes);
       if (taken > (parseBytes(driver.capacity[value] ?? "") ?? zero))

@@ -62,10 +62,7 @@ export class CoreStage implements Stage {
   async apply(object: Raw): Promise<void> {
     if (isSandboxConfiguration(object)) {
       const { drivers, disks } = parseSandboxConfiguration(object);
-      for (const driver of drivers) {
-        if (driver.createMs) throw new BeyondCore("a bind takes time, and the core knows none");
-        this.#pools.add(driver);
-      }
+      for (const driver of drivers) this.#pools.add(driver);
       for (const disk of disks) this.#set(this.#pools.volumeOf(disk));
     } else this.#set(object);
     if (object["kind"] === "PersistentVolumeClaim") this.#checkClaim(object);
