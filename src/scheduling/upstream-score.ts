@@ -52,7 +52,7 @@ class UpstreamScore {
     this.#classes.length = 0;
     for (let index = 0; index < this.#open.length; index++) {
       const id = volumes[index] ?? provisioned;
-      if (id !== provisioned) this.#count(this.#classOf(index, id), this.#asked[index] ?? 0, sizes[index] ?? 0);
+      if (id !== provisioned) this.#count(this.#classOf(index, id), index, sizes);
     }
     if (this.#classes.length === 0) return this.#ofPools(pools);
     let sum = 0;
@@ -69,15 +69,15 @@ class UpstreamScore {
     return this.#areSettled[index] ? this.#state.volumes.at(id).class : open.class.name;
   }
 
-  #count(name: ClassName, asked: number, size: number): void {
+  #count(name: ClassName, index: number, sizes: Float64Array): void {
     let nth = this.#classes.indexOf(name);
     if (nth < 0) {
       nth = this.#classes.push(name) - 1;
       this.#requested[nth] = 0;
       this.#capacity[nth] = 0;
     }
-    this.#requested[nth] = (this.#requested[nth] ?? 0) + asked;
-    this.#capacity[nth] = (this.#capacity[nth] ?? 0) + size;
+    this.#requested[nth] = (this.#requested[nth] ?? 0) + (this.#asked[index] ?? 0);
+    this.#capacity[nth] = (this.#capacity[nth] ?? 0) + (sizes[index] ?? 0);
   }
 
   #exactPercent(name: ClassName | undefined, volumes: readonly VolumeId[]): number {
