@@ -1,6 +1,7 @@
 /** Capacity in flight: what ends a demand, what must not end it, and what must not keep it. */
 import { expect, test } from "vitest";
 import { podUid } from "../../src/scheduling/names.ts";
+import { makePVC } from "../support/make.ts";
 import { Ledger, pollMs, size, source } from "./ledger.ts";
 
 const total = source("lvm", { from: "allocatable", means: "total" });
@@ -182,4 +183,34 @@ test("a demand whose pool is published no more waits for it while there is no ot
   expect(free(ledger)).toBe("");
   ledger.object("c", "lvm", "a", "100Gi");
   expect(free(ledger)).toBe(gi(70));
+});
+
+test("the volume of an earlier claim of the same name settles nothing, whether it is there or goes", () => {
+  const ledger = published().volume("x", "lvm", "a", "30Gi");
+  ledger.state.listed();
+  ledger.world.add(makePVC("x", { class: "lvm", request: "20Gi", uid: "later", selectedNode: "a" }));
+  ledger.wait(2 * pollMs);
+  expect(free(ledger)).toBe(gi(80));
+  ledger.state.delete("volume", "pv-x");
+  ledger.wait(2 * pollMs);
+  expect(free(ledger)).toBe(gi(80));
+  // Bound by name to what is not its own, nothing is recovered either.
+  ledger.world.add(makePVC("y", { class: "lvm", request: "20Gi", uid: "later-y", selectedNode: "a", volume: "pv-y" }));
+  ledger.volume("y", "lvm", "a", "30Gi", "999");
+  expect(free(ledger)).toBe(gi(80));
+});
+
+test("a claim that is seen with its volume at once is waited for by the clock", () => {
+  const ledger = selected(published().volume("x", "lvm", "a", "30Gi"), "x", "30Gi");
+  expect(free(ledger)).toBe(gi(70));
+  ledger.wait(2 * pollMs);
+  expect(free(ledger)).toBe(gi(100));
+  selected(ledger, "x", "30Gi");
+  expect(free(ledger)).toBe(gi(100));
+});
+
+test("a claim that is sent to another node is in flight there, and no longer where it was", () => {
+  const ledger = selected(published(), "x", "30Gi").node("b").object("d", "lvm", "b", "100Gi");
+  ledger.claim("x", "lvm", "30Gi", { selectedNode: "b" });
+  expect([free(ledger), ...ledger.free("lvm", "b").map(Number)].join()).toBe(gi(100, 70));
 });
