@@ -4,11 +4,13 @@ import { until } from "./reach.ts";
 import { type StorageLab, segmentOf, withStorageIn } from "./storage-lab.ts";
 
 const withStorage = withStorageIn();
-const claim = (size: string, of = "wait") => ({ class: of, size });
 const pools = { n1: "10Gi", n2: "10Gi" };
 
 withStorage("a claim that waits for its Pod gets a volume on the Pod's node", { pools }, async (lab) => {
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"], prefers: "n2" } } });
+  await lab.given({
+    claims: { "shop/cart": lab.claim("5Gi") },
+    pods: { "shop/web": { claims: ["cart"], prefers: "n2" } },
+  });
   expect(await lab.placed("shop/web")).toBe("n2");
   expect(await segmentOf(lab, "shop/cart")).toBe("n2");
   expect(await lab.storage.calls()).toEqual([{ segment: "n2", code: "OK" }]);
@@ -20,7 +22,7 @@ withStorage(
   async (lab) => {
     const names = ["p1", "p2", "p3", "p4", "p5", "p6"];
     await lab.given({
-      claims: Object.fromEntries([...names, "late"].map((name) => [`shop/${name}`, claim("3Gi")])),
+      claims: Object.fromEntries([...names, "late"].map((name) => [`shop/${name}`, lab.claim("3Gi")])),
       pods: Object.fromEntries(names.map((name) => [`shop/${name}`, { claims: [name] }])),
     });
     const nodes: string[] = [];
@@ -39,7 +41,7 @@ withStorage(
 );
 
 withStorage("a claim of an immediate class has its volume first, and the Pod follows it", { pools }, async (lab) => {
-  await lab.given({ claims: { "shop/now": claim("5Gi", "now"), "shop/wait": claim("5Gi") } });
+  await lab.given({ claims: { "shop/now": lab.claim("5Gi", "now"), "shop/wait": lab.claim("5Gi") } });
   const node = await segmentOf(lab, "shop/now");
   await lab.given({ pods: { "shop/web": { claims: ["now", "wait"] } } });
   expect(await lab.placed("shop/web")).toBe(node);
@@ -55,7 +57,7 @@ withStorage(
     await lab.storage.set({ published: { n1: "100Gi" } });
     await until("the lie is published", async () => (await capacityOf(lab)).includes("100Gi"));
     await lab.given({
-      claims: { "shop/cart": claim("40Gi") },
+      claims: { "shop/cart": lab.claim("40Gi") },
       pods: { "shop/web": { claims: ["cart"], prefers: "n1" } },
     });
     expect(await lab.placed("shop/web")).toBe("n2");
@@ -69,7 +71,7 @@ withStorage(
 
 withStorage("the only node is tried again after a rest", { pools: { n1: "10Gi" } }, async (lab) => {
   await lab.storage.set({ faults: [{ segment: "n1", code: "ResourceExhausted", times: 1 }] });
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"] } } });
+  await lab.given({ claims: { "shop/cart": lab.claim("5Gi") }, pods: { "shop/web": { claims: ["cart"] } } });
   await until("the claim is given back", async () => (await lab.storage.calls()).length === 1);
   await until("no node is named any more", async () => (await lab.selectedNode("shop/cart")) === undefined);
   expect(await lab.placed("shop/web", 30_000)).toBe("n1");
@@ -83,7 +85,10 @@ withStorage("other errors are the provisioner's to try again, on the node that w
     { segment: "n1", code: "DeadlineExceeded", times: 1 },
   ] as const;
   await lab.storage.set({ faults });
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"], prefers: "n1" } } });
+  await lab.given({
+    claims: { "shop/cart": lab.claim("5Gi") },
+    pods: { "shop/web": { claims: ["cart"], prefers: "n1" } },
+  });
   expect(await lab.placed("shop/web", 30_000)).toBe("n1");
   const calls = await lab.storage.calls();
   expect(calls.map(({ code }) => code)).toEqual(["Internal", "DeadlineExceeded", "OK"]);
@@ -93,7 +98,10 @@ const hasty = { pools, timeout: "1s" } as const;
 
 withStorage("a volume whose making outlasts the provisioner's patience is waited for", hasty, async (lab) => {
   await lab.storage.set({ createMs: 3_500 });
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"], prefers: "n2" } } });
+  await lab.given({
+    claims: { "shop/cart": lab.claim("5Gi") },
+    pods: { "shop/web": { claims: ["cart"], prefers: "n2" } },
+  });
   await until("the first call is given up", async () => (await lab.storage.calls()).length > 0);
   expect(await lab.selectedNode("shop/cart")).toBe("n2");
   expect(await lab.placed("shop/web", 30_000)).toBe("n2");
@@ -106,7 +114,10 @@ withStorage("a volume whose making outlasts the provisioner's patience is waited
 
 withStorage("a Pod made anew meanwhile goes where the volume is being made", hasty, async (lab) => {
   await lab.storage.set({ createMs: 4_000 });
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"], prefers: "n2" } } });
+  await lab.given({
+    claims: { "shop/cart": lab.claim("5Gi") },
+    pods: { "shop/web": { claims: ["cart"], prefers: "n2" } },
+  });
   await until("the volume is being made", async () => Object.keys(await lab.storage.volumes()).length === 1);
   await lab.stage.delete("Pod", "shop", "web");
   await lab.given({ pods: { "shop/again": { claims: ["cart"], prefers: "n1" } } });
@@ -116,7 +127,7 @@ withStorage("a Pod made anew meanwhile goes where the volume is being made", has
 
 withStorage("a claim deleted while its volume is being made takes the volume with it", hasty, async (lab) => {
   await lab.storage.set({ createMs: 4_000 });
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"] } } });
+  await lab.given({ claims: { "shop/cart": lab.claim("5Gi") }, pods: { "shop/web": { claims: ["cart"] } } });
   await until("the first call is given up", async () => (await lab.storage.calls()).length > 0);
   expect(Object.keys(await lab.storage.volumes())).toHaveLength(1);
   await lab.drain();
@@ -124,7 +135,10 @@ withStorage("a claim deleted while its volume is being made takes the volume wit
 
 withStorage("a node deleted while a volume is being made on it does not move the volume", hasty, async (lab) => {
   await lab.storage.set({ createMs: 4_000 });
-  await lab.given({ claims: { "shop/cart": claim("5Gi") }, pods: { "shop/web": { claims: ["cart"], prefers: "n2" } } });
+  await lab.given({
+    claims: { "shop/cart": lab.claim("5Gi") },
+    pods: { "shop/web": { claims: ["cart"], prefers: "n2" } },
+  });
   await until("the first call is given up", async () => (await lab.storage.calls()).length > 0);
   await lab.stage.delete("Node", undefined, "n2");
   // The provisioner knows the gone node's topology still, and makes what it has begun.
@@ -142,7 +156,7 @@ withStorage(
     await lab.storage.set({ spills: true, published: { n1: "100Gi" } });
     await until("the lie is published", async () => (await capacityOf(lab)).includes("100Gi"));
     await lab.given({
-      claims: { "shop/cart": claim("40Gi") },
+      claims: { "shop/cart": lab.claim("40Gi") },
       pods: { "shop/web": { claims: ["cart"], prefers: "n1" } },
     });
     expect(await lab.placed("shop/web", 30_000)).toBe("n2");

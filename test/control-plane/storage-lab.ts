@@ -1,4 +1,5 @@
 /** A test with a real external-provisioner beside it; afterwards the auditor looks, and no volume may be left behind. */
+import { randomBytes } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -13,6 +14,8 @@ import { driverName, type Storage, type StorageOptions, startStorage } from "./s
 
 export interface StorageLab extends Omit<Lab, "scheduler"> {
   readonly storage: Storage;
+  /** A claim of this test's class that waits for its Pod, or of the one that does not. */
+  claim(size: string, of?: "wait" | "now"): { readonly class: string; readonly size: string };
   /** Name of the PersistentVolume that the claim is bound to, once it is. @param key  namespace and name */
   bound(key: string): Promise<string>;
   /** The node that the claim's volume is wanted on; undefined where none is. */
@@ -23,7 +26,10 @@ export interface StorageLab extends Omit<Lab, "scheduler"> {
 
 type WithStorage = (name: string, options: StorageOptions, run: (lab: StorageLab) => Promise<void>) => void;
 
-/** For the tests of a file. Their nodes are those that have pools; the classes `wait` and `now` are the driver's. */
+/**
+ * For the tests of a file. Their nodes are those that have pools. Each has classes of its own, for what Berth promised of a class's room
+ * may outlive a test: until the driver has published it, or two of its polls.
+ */
 export function withStorageIn(): WithStorage {
   const found = neighboursForTests();
   const lacks = (): string | undefined => {
@@ -37,16 +43,22 @@ export function withStorageIn(): WithStorage {
       const { facts } = plane;
       await inLab(plane, "storage", async (lab) => {
         const { stage, processes } = lab;
+        const id = randomBytes(4).toString("hex");
+        const classOf = (kind: "wait" | "now"): string => `${kind}-${id}`;
         const given: Lab["given"] = (objects) => lab.given(objects, "berth-scheduler");
         await given({
           nodes: Object.fromEntries(Object.keys(options.pools).map((node) => [node, null])),
-          classes: { wait: driverName, now: { provisioner: driverName, volumeBindingMode: "Immediate" } },
+          classes: {
+            [classOf("wait")]: driverName,
+            [classOf("now")]: { provisioner: driverName, volumeBindingMode: "Immediate" },
+          },
         });
         const place = { facts, processes, stage, neighbours, folder: mkdtempSync(join(facts.folder, "csi-")) };
         const storage = await startStorage(place, options);
-        await storage.published("wait");
+        await storage.published(classOf("wait"));
         const drain = () => drained(stage, storage);
-        await run({ ...lab, given, storage, drain, ...claimsOf(stage) });
+        const claim: StorageLab["claim"] = (size, of = "wait") => ({ class: classOf(of), size });
+        await run({ ...lab, given, claim, storage, drain, ...claimsOf(stage) });
         expect(await audit(stage)).toEqual([]);
         await nothingLeaked(stage, storage);
         await drain();
