@@ -39,9 +39,13 @@ export interface Lab {
   claims(): Promise<Record<string, string>>;
 }
 
-export async function inLab(plane: Reached, name: string, run: (lab: Lab) => Promise<void>): Promise<void> {
+export async function inLab(
+  plane: Reached,
+  name: string,
+  run: (lab: Lab) => Promise<void>,
+  stage = realStage(plane),
+): Promise<void> {
   const { facts } = plane;
-  const stage = realStage(plane);
   const processes = new Processes(facts.folder);
   const extenders: Extender[] = [];
   const schedulers: KubeScheduler[] = [];

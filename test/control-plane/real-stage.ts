@@ -25,7 +25,8 @@ export interface RealStage extends Stage {
 
 const mergePatch = "application/merge-patch+json";
 
-export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "signal">): RealStage {
+/** @param kubelets  whether nodes and Pods are the stage's to bring up */
+export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "signal">, kubelets = true): RealStage {
   const agents: Agent[] = [];
   const agent = (who: string): Agent => {
     const made = new Agent({ who, exchange, runtime });
@@ -35,7 +36,7 @@ export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "sign
   const stop = (): void => {
     for (const one of agents) one.stop();
   };
-  startRealKubelet(agent("kubelet"));
+  if (kubelets) startRealKubelet(agent("kubelet"));
 
   const call: RealStage["call"] = async (method, path, body, type = "application/json") => {
     const request = {
@@ -69,6 +70,7 @@ export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "sign
         return;
       }
       await applyOne(object, call, surely);
+      if (object["kind"] === "Node") await bringUp(object, kubelets, surely);
     },
     delete: async (kind, namespace, name) => void (await surely("DELETE", objectPathOf(kind, namespace, name))),
     patch: async (kind, namespace, name, merge) =>
@@ -154,8 +156,11 @@ async function applyOne(object: Raw, call: RealStage["call"], surely: Surely): P
   const made = await call("POST", path.slice(0, path.lastIndexOf("/")), object);
   if (made.status === 409) await surely("PATCH", path, object, mergePatch);
   else if (made.status >= 300) throw new Error(`${kind} ${name}: ${JSON.stringify(made.body)}`);
-  if (kind !== "Node") return;
-  // A new node has no status and a taint until its kubelet says otherwise.
+}
+
+async function bringUp(node: Raw, kubelets: boolean, surely: Surely): Promise<void> {
+  const path = objectPathOf("Node", undefined, (node["metadata"] as { name: string }).name);
+  // A new node is not ready until its kubelet says otherwise.
   const conditions = [
     {
       type: "Ready",
@@ -166,8 +171,9 @@ async function applyOne(object: Raw, call: RealStage["call"], surely: Surely): P
       lastTransitionTime: "2026-01-01T00:00:00Z",
     },
   ];
-  const status = { conditions, ...(object["status"] as object | undefined) };
-  await surely("PATCH", `${path}/status`, { status }, mergePatch);
-  const { taints = null } = (object["spec"] ?? {}) as { taints?: unknown };
+  const status = { conditions, ...(node["status"] as object | undefined) };
+  if (kubelets) await surely("PATCH", `${path}/status`, { status }, mergePatch);
+  // No controller here takes away the taint that it has.
+  const { taints = null } = (node["spec"] ?? {}) as { taints?: unknown };
   await surely("PATCH", path, { spec: { taints } }, mergePatch);
 }
