@@ -33,8 +33,8 @@ export class Provisioner {
   readonly #agent: Agent;
   readonly #driver: DriverConfiguration;
   readonly #publish: () => void;
-  /** Claims whose volume is being made: they are seen to their end even when they are deleted meanwhile. */
-  readonly #inProgress = new Map<string, Claim>();
+  /** Claims whose volume is being made: seen to their end, where it was begun, even when they or the node are deleted meanwhile. */
+  readonly #inProgress = new Map<string, { readonly claim: Claim; readonly segment: string }>();
 
   constructor(agent: Agent, driver: DriverConfiguration) {
     this.#agent = agent;
@@ -54,10 +54,15 @@ export class Provisioner {
     if (!wanted) return "done";
     const { claim, storageClass, node: name } = wanted;
     const node = name === undefined ? undefined : this.#agent.informer("nodes").get(name);
-    if (name !== undefined && !(node && this.#runsOn(name))) {
-      return this.#giveUp(claim, `error getting CSINode for selected node "${name}": not found`);
+    const begun = this.#inProgress.get(key);
+    if (name !== undefined && begun === undefined) {
+      // A CSINode goes with its Node.
+      if (!node || !this.#agent.informer("csinodes").get(name))
+        return this.#giveUp(claim, `failed to get selected CSINode ${name}: csinode "${name}" not found`);
+      if (!this.#runsOn(name))
+        return this.#fail(claim, `error generating accessibility requirements: no topology key found for node ${name}`);
     }
-    const segment = this.#segmentFor(wanted, node);
+    const segment = begun?.segment ?? this.#segmentFor(wanted, node);
     if (segment === undefined)
       return this.#fail(claim, "rpc error: code = InvalidArgument desc = no accessible topology");
 
@@ -65,7 +70,7 @@ export class Provisioner {
     this.#say(claim, "Normal", "Provisioning", `External provisioner is provisioning volume for claim "${key}"`);
     const created = await this.backend.create({ claim, uid: claim.metadata.uid, segment, bytes });
     this.#publish();
-    if (!created.ok && created.code === "DeadlineExceeded") this.#inProgress.set(key, claim);
+    if (!created.ok && created.code === "DeadlineExceeded") this.#inProgress.set(key, { claim, segment });
     else this.#inProgress.delete(key);
     if (!created.ok) {
       const message = `failed to provision volume with StorageClass "${storageClass.metadata.name}": rpc error: code = ${created.code} desc = ${created.message}`;
@@ -75,10 +80,10 @@ export class Provisioner {
   }
 
   #find(key: string): Wanted | undefined {
-    const begun = this.#inProgress.get(key);
-    const claim = this.#agent.informer("persistentvolumeclaims").get(key) ?? begun;
+    const claim = this.#agent.informer("persistentvolumeclaims").get(key) ?? this.#inProgress.get(key)?.claim;
     const annotations = claim?.metadata.annotations;
-    if (!claim || claim.spec.volumeName || (claim.metadata.deletionTimestamp && !begun)) return undefined;
+    // Whether the claim is being deleted is not asked: its Pod may still use it.
+    if (!claim || claim.spec.volumeName) return undefined;
     if (annotations?.[annotation.storageProvisioner] !== this.#driver.name) return undefined;
     const storageClass = this.#agent.informer("storageclasses").get(classOf(claim));
     if (storageClass?.provisioner !== this.#driver.name) return undefined;

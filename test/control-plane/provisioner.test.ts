@@ -133,6 +133,21 @@ withStorage("a claim deleted while its volume is being made takes the volume wit
   await lab.drain();
 });
 
+withStorage(
+  "a claim that is being deleted gets its volume all the same, and takes it along",
+  { pools },
+  async (lab) => {
+    await lab.given({ claims: { "shop/cart": lab.claim("5Gi") } });
+    const patch = (metadata: unknown) => lab.stage.patch("PersistentVolumeClaim", "shop", "cart", { metadata });
+    await patch({ finalizers: ["example.com/kept"] });
+    await lab.stage.delete("PersistentVolumeClaim", "shop", "cart");
+    await patch({ annotations: { "volume.kubernetes.io/selected-node": "n2" } });
+    expect(await segmentOf(lab, "shop/cart")).toBe("n2");
+    await patch({ finalizers: null });
+    await lab.drain();
+  },
+);
+
 withStorage("a node deleted while a volume is being made on it does not move the volume", hasty, async (lab) => {
   await lab.storage.set({ createMs: 4_000 });
   await lab.given({

@@ -86,6 +86,31 @@ test("a node without the driver takes the selected node off the claim", async ()
   expect((await dataOf(world))?.metadata.annotations).not.toHaveProperty([annotation.selectedNode]);
 });
 
+test("a node whose driver has not registered yet is waited for", async () => {
+  const world = await worldWith();
+  const others = [{ name: "other.example.com", nodeID: "c", topologyKeys: [] }];
+  await world.apply({
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSINode",
+    metadata: { name: "c" },
+    spec: { drivers: others },
+  });
+  await world.apply(wanting("1Gi", "c"));
+  await world.runtime.advance(1_000);
+  expect((await dataOf(world))?.metadata.annotations).toHaveProperty([annotation.selectedNode], "c");
+  expect(await world.reasons("data")).toContain("ProvisioningFailed");
+});
+
+test("a node deleted while a volume is being made there neither gives the claim back nor moves the volume", async () => {
+  const world = await worldWith({ onCreate: ({ attempt }) => (attempt === 1 ? { inProgressMs: 10_000 } : undefined) });
+  await world.apply(wanting("40Gi"));
+  await world.runtime.advance(1_000);
+  await world.remove("nodes", "a");
+  await world.runtime.advance(60_000);
+  expect((await dataOf(world))?.status?.phase).toBe("Bound");
+  expect(JSON.stringify((await world.list("persistentvolumes"))[0]?.spec.nodeAffinity)).toContain('"values":["a"]');
+});
+
 test("any other error is tried again on the same node", async () => {
   const failing = (attempt: number): CreateFault | undefined => (attempt <= 3 ? { code: "Internal" } : undefined);
   const world = await worldWith({ onCreate: ({ attempt }) => failing(attempt) });
@@ -127,6 +152,18 @@ test("a claim deleted while its volume is being made leaves nothing behind", asy
   await world.runtime.advance(60_000);
   expect(await world.list("persistentvolumes")).toEqual([]);
   expect(world.sandbox.provisioner(driver.name)?.backend.volumes.size).toBe(0);
+});
+
+test("a claim that is being deleted gets its volume all the same", async () => {
+  const world = await worldWith();
+  await world.apply(claim("data", { class: "lvm", size: "1Gi" }));
+  await world.patch("persistentvolumeclaims", "data", { metadata: { finalizers: ["example.com/kept"] } });
+  await world.remove("persistentvolumeclaims", "data");
+  await world.patch("persistentvolumeclaims", "data", {
+    metadata: { annotations: { [annotation.selectedNode]: "a" } },
+  });
+  await world.runtime.advance(1_000);
+  expect(await world.list("persistentvolumes")).toHaveLength(1);
 });
 
 test("the volume of a deleted claim is deleted, and its room is published again", async () => {
