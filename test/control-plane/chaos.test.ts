@@ -36,7 +36,7 @@ interface Chaos {
 
 async function inChaos(plane: ControlPlane, run: (chaos: Chaos) => Promise<void>): Promise<void> {
   const transport = reach(plane.facts.server);
-  const signal = (name: string, signal: NodeJS.Signals): void => plane.processes.signal(name, signal);
+  const signal = async (name: string, signal: NodeJS.Signals) => plane.processes.signal(name, signal);
   const stage = realStage({ exchange: transport.exchange, signal });
   let failed = true;
   try {

@@ -27,7 +27,7 @@ async function main(): Promise<number> {
   const { facts, processes } = plane;
   try {
     const { exchange } = reach(facts.server);
-    const stage = realStage({ exchange, signal: (name, signal) => processes.signal(name, signal) });
+    const stage = realStage({ exchange, signal: async (name, signal) => processes.signal(name, signal) });
     for (const { object } of manifests) await stage.apply(object as Raw);
     say(
       `Kubernetes ${facts.version} on ${facts.server}; logs in ${facts.folder}; Berth looks out at ${facts.debugUrl}`,

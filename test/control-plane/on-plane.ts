@@ -1,15 +1,16 @@
 /** Tests that need the real control plane: where there is none each is skipped by its name, and says why; in CI it fails. */
+import { execFileSync } from "node:child_process";
 import { inject, onTestFinished, type TaskMeta, test } from "vitest";
 import type { Exchange } from "../../src/runtime/runtime.ts";
 import type { Facts } from "./control-plane.ts";
-import { reach } from "./reach.ts";
+import { reach, until } from "./reach.ts";
 
 /** The control plane from a test's side, which did not start it. */
 export interface Reached {
   readonly facts: Facts;
   readonly exchange: Exchange;
-  /** SIGSTOP and SIGCONT to one of its processes. */
-  signal(name: string, signal: NodeJS.Signals): void;
+  /** SIGSTOP and SIGCONT to one of its processes. Resolves when it stands still, or runs. */
+  signal(name: string, signal: NodeJS.Signals): Promise<void>;
 }
 
 interface Options {
@@ -36,13 +37,20 @@ export function onPlane(name: string, options: Options, run: (plane: Reached) =>
   });
 }
 
+/** As ps gives it: "T" for a process that was stopped. */
+function stateOf(pid: number): string {
+  return execFileSync("ps", ["-o", "state=", "-p", String(pid)], { encoding: "utf8" }).trim();
+}
+
 function reached(facts: Facts): Reached {
   const transport = reach(facts.server);
   onTestFinished(() => transport.close());
-  const signal = (name: string, signal: NodeJS.Signals): void => {
+  const signal = async (name: string, signal: NodeJS.Signals): Promise<void> => {
     const pid = facts.pids[name];
     if (pid === undefined) throw new Error(`the control plane has no ${name}`);
     process.kill(pid, signal);
+    // On a busy machine the other threads of a process run on until the one that got the signal has its turn.
+    if (signal === "SIGSTOP") await until(`${name} stands still`, async () => stateOf(pid).startsWith("T"), 10_000);
   };
   return { facts, exchange: transport.exchange, signal };
 }

@@ -76,15 +76,15 @@ export function realStage({ exchange, signal }: Pick<Reached, "exchange" | "sign
     patch: async (kind, namespace, name, merge) =>
       void (await surely("PATCH", objectPathOf(kind, namespace, name), merge, mergePatch)),
     list,
-    pause: async () => signal("kube-controller-manager", "SIGSTOP"),
-    resume: async () => signal("kube-controller-manager", "SIGCONT"),
+    pause: () => signal("kube-controller-manager", "SIGSTOP"),
+    resume: () => signal("kube-controller-manager", "SIGCONT"),
     restart: () => Promise.reject(new Error("the running Berth is not the scenario's own: give it a `config`")),
     pass: (ms) => runtime.sleep(ms),
     clear: () => removeAll(list, call),
     stop,
     cleanUp: async () => {
       stop();
-      signal("kube-controller-manager", "SIGCONT");
+      await signal("kube-controller-manager", "SIGCONT");
       await removeAll(list, call);
     },
   };

@@ -195,7 +195,7 @@ A scenario is a YAML file: objects, steps, and what must come of them. The same 
 | control plane | Berth, etcd, kube-apiserver, kube-controller-manager and kube-scheduler | ${scenarios.length} |
 
 Where the worlds disagree, one of them is wrong: the sandbox or Berth is mended, not the scenario. test/support/scenario.ts describes the steps; a
-test keeps this page. \`npm run test:cluster\` runs the last two and ends with a table.`,
+test keeps this page. \`npm run test:cluster\` runs them all and ends with a table.`,
     ...tables,
     unseen,
     `## Beyond the pure core
