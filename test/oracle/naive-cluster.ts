@@ -310,13 +310,17 @@ export class NaiveCluster {
     if (isWritten && "pool" in assumption.target) {
       this.#assumptions = this.#assumptions.filter((other) => other !== assumption);
     }
-    this.#track(uidOf(claim.name), before);
+    this.#trackClaim(claim, before);
   }
 
   /** What a claim, as it is now, says of capacity: what was told to a provisioner, and not made yet, is in flight. */
-  #track(uid: string | undefined, before = this.claims.get(uid?.slice(1) ?? "")): void {
+  #track(uid: string | undefined): void {
     const claim = this.claims.get(uid?.slice(1) ?? "");
-    if (!claim) return;
+    if (claim) this.#trackClaim(claim, claim);
+  }
+
+  /** @param before  the claim as it was known; undefined when it is new */
+  #trackClaim(claim: ClaimLine, before: ClaimLine | undefined): void {
     const assumption = this.assumptionOf(claim.name);
     if (isBound(claim)) this.#settle(claim.name, this.volumes.get(claim.volume ?? "")?.bytes);
     else if (assumption && "pool" in assumption.target && assumption.node !== claim.selected) return;
