@@ -27,12 +27,12 @@ export interface DiskSearchOptions {
   /** The file system that the volume is a directory of. */
   readonly diskOf: (id: VolumeId) => Disk | undefined;
   readonly hasRoom: (disk: Disk, bytes: Bytes) => boolean;
+  /** Beyond so many steps a search says no, though a choice may exist. */
+  readonly stepsMax: number;
   /** Has the last word on a choice, and may have it searched on. */
   readonly accept: () => boolean;
 }
 
-/** Beyond so many steps a search says no, though a choice may exist. */
-const stepsMax = 10_000;
 /** After a choice is found, a better one is looked for in so many more. */
 const betterMax = 1_000;
 
@@ -65,10 +65,11 @@ export class DiskSearch {
   readonly #least: Cost[] = [];
   #best: (Cost & { readonly volumes: readonly VolumeId[] }) | undefined;
   #steps = 0;
-  #limit = stepsMax;
+  #limit: number;
 
   constructor(askers: readonly Asker[], options: DiskSearchOptions) {
     this.#options = options;
+    this.#limit = options.stepsMax;
     const bytesOf = ({ index }: Asker): Bytes => options.asked[index]?.bytes ?? zero;
     const order = askers.toSorted((a, b) => compareBytes(bytesOf(b), bytesOf(a)));
     const groups = groupsOf(order, options);
@@ -88,6 +89,11 @@ export class DiskSearch {
       least = sum(least, { provisioned: choices.length > 0 ? 0 : 1, surplus: choices[0]?.surplus ?? zero });
       this.#least.unshift(least);
     }
+  }
+
+  /** Taken so far. */
+  get steps(): number {
+    return this.#steps;
   }
 
   /** Whether all askers are served: then `volumes` is the best choice that was found, and accepted last. */

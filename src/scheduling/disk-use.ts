@@ -9,11 +9,15 @@ import type { VolumeId } from "./volume-table.ts";
 
 type Asked = readonly { readonly bytes: Bytes }[];
 
+/** Steps of a search on one node; of all searches of one decision; and what each has all the same, for the first choice. */
+const steps = { perNode: 10_000, perDecision: 100_000, least: 100 };
+
 export class DiskUse {
   /** Room was left alone only because another Pod holds it. Cleared by whoever asks. */
   avoided = false;
   readonly #state: ClusterState;
   readonly #own: ReadonlySet<ClaimUid>;
+  #steps = steps.perDecision;
   readonly #left = new Map<Disk, { readonly careful: Bytes; readonly bold: Bytes }>();
 
   /** @param own  claims of the Pod: what they ask is what is being decided */
@@ -44,15 +48,19 @@ export class DiskUse {
     volumes: VolumeId[],
     { asked, avoid, accept }: { readonly asked: Asked; readonly avoid: boolean; readonly accept: () => boolean },
   ): boolean {
-    return new DiskSearch(askers, {
+    const search = new DiskSearch(askers, {
       asked,
       volumes,
       used: this.#sum(volumes, asked),
       capacityOf: (id) => this.#state.volumes.at(id).capacity,
       diskOf: (id) => this.#sharedOf(id),
       hasRoom: (disk, bytes) => this.#hasRoom(disk, bytes, avoid),
+      stepsMax: Math.max(steps.least, Math.min(steps.perNode, this.#steps)),
       accept,
-    }).run();
+    });
+    const found = search.run();
+    this.#steps -= search.steps;
+    return found;
   }
 
   #sum(volumes: readonly VolumeId[], asked: Asked): Map<Disk, Bytes> {
