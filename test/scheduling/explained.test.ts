@@ -1,7 +1,7 @@
 /** The shape of an explanation: nodes shown and counted, scores, and a way out where there is one (departure D13). */
 import { expect, test } from "vitest";
 import { explainInSteps, explainPod } from "../../src/scheduling/explain.ts";
-import { type NodeName, nodeName } from "../../src/scheduling/names.ts";
+import { claimUid, className, type NodeName, nodeName } from "../../src/scheduling/names.ts";
 import { makePVC } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
@@ -13,6 +13,8 @@ function given(...lines: string[]): World {
 
 const named = (...names: string[]): NodeName[] => names.map(nodeName);
 const nodes = (...names: string[]): string[] => names.map((name) => `node ${name}`);
+
+const csi = ["class csi provisioner=csi.example", "driver csi.example capacity"];
 
 const hopeless: Record<string, { given: string[]; claim?: string; reason: string; helps: string }> = {
   "a claim that does not exist": {
@@ -175,7 +177,6 @@ interface WayOut {
   readonly helps: string | undefined;
 }
 
-const csi = ["class csi provisioner=csi.example", "driver csi.example capacity"];
 const pinned = ["pv v 5Gi at=kubernetes.io/hostname:n2|n3 for=x uid=ux", "pvc x 5Gi volume=v"];
 
 const waysOut: Record<string, WayOut> = {
@@ -282,19 +283,52 @@ test("so it is if the claim vanishes after some nodes were looked at", () => {
   expect(step.value.explanation.reason).toBe('persistentvolumeclaim "x" not found');
 });
 
-test("twenty volumes are listed for a claim, the rest are counted", () => {
-  const listed = (count: number): string[] => {
+function listed(world: World): { volume: string; why: string }[] {
+  const [node] = explainPod(world.state, world.pod("p", "x")).nodes;
+  const [claim] = node?.claims ?? [];
+  return claim && "refused" in claim ? [...claim.refused] : [];
+}
+
+test("twenty volumes are listed for a claim, the first by name, the rest are counted", () => {
+  const of = (count: number): string[] => {
     const world = given("node n1", "pvc x 5Gi");
-    for (let volume = 0; volume < count; volume++) world.apply(`pv v${100 + volume} 1Gi on=n1`);
+    for (let volume = count; volume-- > 0; ) world.apply(`pv v${100 + volume} 1Gi on=n1`);
     world.apply("pv reserved 1Gi on=n9 for=x");
-    const [node] = explainPod(world.state, world.pod("p", "x")).nodes;
-    const [claim] = node?.claims ?? [];
-    return claim && "refused" in claim ? claim.refused.map(({ volume }) => volume) : [];
+    return listed(world).map(({ volume, why }) => (volume.startsWith("(") ? `${volume} ${why}` : volume));
   };
-  expect(listed(0)).toEqual(["reserved"]);
-  expect(listed(19)).toHaveLength(20);
-  expect(listed(19)[0]).toBe("reserved");
-  expect(listed(22).slice(-2)).toEqual(["v118", "(3 more)"]);
+  expect(of(0)).toEqual(["reserved"]);
+  expect(of(19)).toHaveLength(20);
+  expect(of(19).slice(0, 3)).toEqual(["reserved", "v100", "v101"]);
+  expect(of(22).slice(-2)).toEqual(["v118", "(3 more) out for reasons like these"]);
+});
+
+test("a volume that is reserved for the claim within reach is listed once", () => {
+  const world = given("node n1 zone=z1", "pvc x 5Gi", "pv a 1Gi on=n1 for=x", "pv b 1Gi at=zone:z1");
+  expect(listed(world).map(({ volume }) => volume)).toEqual(["a", "b"]);
+});
+
+test("where nodes share a pool, the rest of the one is told on the other; a rest elsewhere is not", () => {
+  const world = given(...nodes("n1", "n2"), ...csi, "capacity c csi * 9Gi", "pvc x 5Gi class=csi");
+  const [entry] = world.state.topologies.nodes.values();
+  const [offer] = entry ? world.state.pools.offersOn(entry, className("csi")) : [];
+  world.state.rests.refused(claimUid("ux"), nodeName("n7"), undefined);
+  world.state.rests.refused(claimUid("ux"), nodeName("n2"), offer?.pool);
+  world.now += 1_000;
+  expect(listed(world)).toEqual([
+    {
+      volume: "(new)",
+      why: "the provisioner refused node n2, which draws on the same capacity, 1 s ago; tried again in 4 s",
+    },
+  ]);
+});
+
+test("whoever has thousands of volumes looked at is let go in between", () => {
+  const world = given("node n1", "pvc x 5Gi");
+  for (let volume = 0; volume < 4_000; volume++) world.apply(`pv v${volume} 1Gi on=n1`);
+  const steps = explainInSteps(world.state, world.pod("p", "x"), {});
+  let pauses = 0;
+  while (!steps.next().done) pauses++;
+  expect(pauses).toBe(4);
 });
 
 test("volumes that are reachable from everywhere, and by a label of the node, are listed with the node's own, by name", () => {

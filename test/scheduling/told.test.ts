@@ -228,6 +228,30 @@ const situations: Record<string, Situation> = {
     says: ["x: (new): needs 5Gi: 1Gi free of 1Gi, largest volume 1Gi; 4Gi free of 4Gi, largest volume 4Gi"],
     helps: "Free space for 5Gi of class csi on node n1 for claim d/x: 1Gi are missing",
   },
+  "a claim that is promised a volume elsewhere, before volumes that would do": {
+    given: ["pv a 5Gi on=n2", "pvc x 5Gi", "assume p n2 : x", "pv b 5Gi on=n1"],
+    claims: ["x"],
+    says: ["x: b: not looked at: the claim is promised a", "x: (new): being provisioned or bound on node n2"],
+    helps: "Claim d/x is being served on node n2",
+  },
+  "a claim that is provisioned elsewhere": {
+    given: [...csi, "capacity c csi n2 9Gi", "pvc x 5Gi class=csi selected=n2"],
+    claims: ["x"],
+    says: ["x: (new): being provisioned or bound on node n2"],
+    helps: "Claim d/x is being served on node n2",
+  },
+  "a bound claim beside others, all in name order": {
+    given: ["pv v 5Gi on=n1 for=y uid=uy", "pvc y 5Gi volume=v", "pvc x 5Gi", "pvc z 9Gi", "pv a 9Gi on=n1"],
+    claims: ["y", "z", "x"],
+    says: ["x: a: needed by claim d/z of the same Pod", "x: v: claimed by d/y", "y: {bound:v}", "z: {volume:a}"],
+    helps: `Add a volume of class local ${need} on node n1 for claim d/x`,
+  },
+  "a class without a provisioner's name": {
+    given: ["class bare provisioner=", "pvc x 5Gi class=bare"],
+    claims: ["x"],
+    says: [],
+    helps: `Add a volume of class bare ${need} on node n1 for claim d/x`,
+  },
   "nothing that is published anywhere": {
     given: [...csi, "pvc x 5Gi class=csi"],
     claims: ["x"],
