@@ -77,7 +77,7 @@ function offer(state: ClusterState, { node, stuck }: Elsewhere): string {
 
 /** No other node will do, and this one is full: a dead end that nothing but people can end. */
 function waysOut(state: ClusterState, { node, troubles, bound }: Stuck): string[] {
-  if (!troubles.some(({ reason }) => reason === "notEnoughSpace" || reason === "claimTooLarge")) return [];
+  if (!troubles.some(({ reason }) => reason === "notEnoughSpace")) return [];
   const reachesHereOnly = (one: BoundClaim): boolean => reachOf(state, one).every(({ name }) => name === node);
   const keys = bound.filter(reachesHereOnly).map(({ claim }) => claim.key);
   if (keys.length === 0) return [];

@@ -151,6 +151,17 @@ test("of many nodes the first with each reason are shown, the others counted", (
   expect(shown(60)).toEqual([["n1", "n2", "n3", "n4", "n5", "n6"], undefined]);
 });
 
+test("a node that refuses is told with its reason, and counts for nothing", () => {
+  const world = given("node n1", "pvc x 5Gi");
+  expect(explainPod(world.state, world.pod("p", "x")).nodes).toEqual([
+    {
+      ...{ node: "n1", fits: false, contended: false, score: 0, resolvable: false },
+      reason: "node(s) didn't find available persistent volumes to bind",
+      claims: [{ claim: "d/x", refused: [] }],
+    },
+  ]);
+});
+
 test("nodes that are not shown are still looked at for a way out", () => {
   const world = given(...nodes("n1", "n2"), "class csi provisioner=csi.example", "driver csi.example capacity");
   for (const line of ["capacity a csi n1 1Gi", "capacity b csi n2 4Gi", "pvc x 5Gi class=csi"]) world.apply(line);
@@ -200,6 +211,31 @@ const waysOut: Record<string, WayOut> = {
     claims: ["x", "y"],
     helps: "Free space for 5Gi of class csi on node n2 for claim d/y: 4Gi are missing",
   },
+  "the node with the fewest things to mend, though it lacks more": {
+    given: [
+      ...csi,
+      "capacity c1 csi n1 8Gi",
+      "capacity c2 csi n2 1Gi",
+      "pv a 9Gi on=n2",
+      "pvc x 9Gi",
+      "pvc y 9Gi class=csi",
+    ],
+    offered: ["n1", "n2"],
+    claims: ["x", "y"],
+    helps: "Free space for 9Gi of class csi on node n2 for claim d/y: 8Gi are missing",
+  },
+  "both ways, beside what else is missing there": {
+    given: [
+      ...["pv v 5Gi on=n2 for=x uid=ux", "pvc x 5Gi volume=v", "pvc w 5Gi"],
+      ...[...csi, "capacity c2 csi n2 1Gi", "pvc y 5Gi class=csi"],
+    ],
+    offered: ["n2"],
+    claims: ["x", "w", "y"],
+    helps:
+      "Add a volume of class local with at least 5Gi (Filesystem, ReadWriteOnce) on node n2 for claim d/w; " +
+      "Free space for 5Gi of class csi on node n2 for claim d/y: 4Gi are missing; " +
+      "no other node will do while claim d/x pins the Pod to n2: or delete it, if its data may go",
+  },
   "both ways, where the one node that is left is full": {
     given: [
       ...["pv v 5Gi on=n2 for=x uid=ux", "pvc x 5Gi volume=v", "pv u 5Gi on=n2 for=w uid=uw", "pvc w 5Gi volume=u"],
@@ -245,7 +281,7 @@ const waysOut: Record<string, WayOut> = {
 };
 
 test.for(Object.entries(waysOut))("what would help: %s", ([, { given: lines, offered, claims = ["x"], helps }]) => {
-  const world = given(...nodes("n1", "n2", "n3"), ...lines);
+  const world = given(...nodes("n3", "n2", "n1"), ...lines);
   const { suggestion } = explainPod(world.state, world.pod("p", ...claims), { offered: named(...offered) });
   expect(suggestion).toBe(helps);
 });
