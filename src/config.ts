@@ -153,8 +153,21 @@ export const fileKeys: Section = {
         : undefined,
   },
   classes: { listOf: classKeys, needs: ["name"], check: classesProblem },
-  disks: { listOf: { label: field("label", text), kind: field("kind", oneOf("sharedFilesystem", "partitions")) } },
+  disks: {
+    listOf: { label: field("label", text), kind: field("kind", oneOf("sharedFilesystem", "partitions")) },
+    check: disksProblem,
+  },
 };
+
+/** The second rule for a label would never apply. */
+function disksProblem(rules: readonly Read[]): { index: number; problem: string } | undefined {
+  const known = new Set<unknown>();
+  for (const [index, { label }] of rules.entries()) {
+    if (known.has(label)) return { index, problem: `names label ${label} again` };
+    known.add(label);
+  }
+  return undefined;
+}
 
 /** A configuration that cannot be used, in one line that says where and what to do. */
 export class ConfigError extends Error {}

@@ -100,6 +100,14 @@ const mistakes: Record<string, { file: string; want: string }> = {
     file: `${head}leaderElection:\n  leaseDuration: 5s\n`,
     want: "berth.yaml:4: leaderElection.leaseDuration leaves no time between renewDeadline and leaseDuration",
   },
+  "a Lease that no follower would wait for": {
+    file: `${head}leaderElection:\n  leaseDuration: 2h\n  renewDeadline: 1h\n`,
+    want: "berth.yaml:4: leaderElection.leaseDuration is longer than 1h",
+  },
+  "a deadline that no answer can meet": {
+    file: `${head}leaderElection:\n  renewDeadline: 10ms\n  retryPeriod: 1ms\n`,
+    want: "berth.yaml:4: leaderElection.renewDeadline is less than 1s",
+  },
   "a renewal can be tried again": {
     file: `${head}leaderElection:\n  retryPeriod: 3s\n`,
     want: "berth.yaml:4: leaderElection.retryPeriod leaves no time to try again",
@@ -151,6 +159,26 @@ const mistakes: Record<string, { file: string; want: string }> = {
   "a static class has nothing to provision from": {
     file: `${head}classes:\n- {name: a, provisioning: static, capacity: {annotation: y}}\n`,
     want: 'berth.yaml:4: classes[0] has a capacity to provision from, and "provisioning: static"',
+  },
+  "a static class has no pool to provision from": {
+    file: `${head}classes:\n- {name: a, provisioning: static, pool: vg0}\n`,
+    want: 'berth.yaml:4: classes[0] has a pool to provision from, and "provisioning: static"',
+  },
+  "a label tells one kind of disk": {
+    file: `${head}disks:\n- {label: a, kind: partitions}\n- {label: b, kind: partitions}\n- {label: a, kind: sharedFilesystem}\n`,
+    want: "berth.yaml:6: disks[2] names label a again",
+  },
+  "a time that no timer can count": {
+    file: `${head}binding:\n  timeout: 600h\n`,
+    want: 'berth.yaml:4: binding.timeout is not a duration such as "90s", "10m" or "1m30s", of 168h at most',
+  },
+  "an alias of nothing": {
+    file: `${head}binding:\n  timeout: 1m\nclasses: *shared\n`,
+    want: "berth.yaml:5: *shared stands for nothing",
+  },
+  "a key that is a list": {
+    file: `${head}binding:\n  ? [timeout]\n  : 1m\n`,
+    want: "berth.yaml:4: binding has a key that is no text",
   },
   "classes of one pool are measured alike": {
     file: `${head}classes:\n- {name: a, pool: vg0, capacity: {annotation: y}}\n- {name: b, pool: vg0}\n`,
@@ -263,8 +291,10 @@ test("plain HTTP beyond loopback is refused unless the configuration insists", (
 });
 
 test("durations read as Go writes them", () => {
-  const read = ["600s", "10m0s", "1h1m1.5s", "250ms", "0s", "-1s", "10", "1 s", ""].map((text) => duration.read(text));
-  expect(read).toEqual([600_000, 600_000, 3_661_500, 250, undefined, undefined, undefined, undefined, undefined]);
+  const read = ["600s", "10m0s", "1h1m1.5s", "250ms", "168h"].map((text) => duration.read(text));
+  expect(read).toEqual([600_000, 600_000, 3_661_500, 250, 604_800_000]);
+  const none = ["0s", "-1s", "10", "1 s", "", "999us", "168h1ms", `${"9".repeat(400)}h`];
+  expect(none.filter((text) => duration.read(text) !== undefined)).toEqual([]);
 });
 
 test("addresses and sizes outside their range are none", () => {

@@ -109,6 +109,9 @@ export function classesProblem(read: readonly Read[]): { index: number; problem:
     if (capacity && provisioning === "static") {
       return { index, problem: 'has a capacity to provision from, and "provisioning: static"' };
     }
+    if (pool !== undefined && provisioning === "static") {
+      return { index, problem: 'has a pool to provision from, and "provisioning: static"' };
+    }
     const first = pool === undefined ? undefined : pools.get(pool);
     if (pool !== undefined && !first) pools.set(pool, override);
     if (first && first.capacity?.means !== capacity?.means) {

@@ -82,7 +82,8 @@ function readSection(document: Document, node: Node | undefined, keys: Section, 
   const read: Record<string, unknown> = {};
   for (const { key, value } of node.items) {
     const keyNode = key as Node;
-    const name = isScalar(key) ? String(key.value) : "";
+    if (!isScalar(key)) throw new Misread(keyNode, `${path || "the file"} has a key that is no text`);
+    const name = String(key.value);
     const where = path === "" ? name : `${path}.${name}`;
     if (!Object.hasOwn(keys, name)) throw new Misread(keyNode, unknownKey(where, name, Object.keys(keys)));
     const entry = keys[name];
@@ -130,7 +131,11 @@ function readList(
 }
 
 function resolve(document: Document, node: Node | null): Node | undefined {
-  return (isAlias(node) ? node.resolve(document) : node) ?? undefined;
+  if (!isAlias(node)) return node ?? undefined;
+  const target = node.resolve(document);
+  if (!target)
+    throw new Misread(node, `*${node.source} stands for nothing: no value above has the anchor &${node.source}`);
+  return target;
 }
 
 function unknownKey(where: string, name: string, known: readonly string[]): string {

@@ -44,11 +44,17 @@ export const electionKeys: Section = {
 };
 
 const marginMinMs: Milliseconds = 1_000;
+/** As long as `election/lease.ts` believes a holder: followers wait for their own time instead of a longer one. */
+const leaseMaxMs: Milliseconds = 3_600_000;
+/** Less, and one slow answer of the API ends every lead. */
+const renewMinMs: Milliseconds = 1_000;
 
 /** The three times only make sense together, and those left out have their defaults. */
 export function electionProblem(read: Read): { key: string; problem: string } | undefined {
   const { leaseMs, renewMs, retryMs } = { ...defaultElection, ...read };
   if (leaseMs % 1000 !== 0) return { key: "leaseDuration", problem: "is not a whole number of seconds" };
+  if (leaseMs > leaseMaxMs) return { key: "leaseDuration", problem: "is longer than 1h: others would not wait for it" };
+  if (renewMs < renewMinMs) return { key: "renewDeadline", problem: "is less than 1s" };
   if (renewMs + marginMinMs > leaseMs) {
     const key = "leaseMs" in read ? "leaseDuration" : "renewDeadline";
     return { key, problem: "leaves no time between renewDeadline and leaseDuration: a second at least must lie there" };

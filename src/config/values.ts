@@ -36,8 +36,11 @@ export function within(least: number, most: number): Form<number> {
   };
 }
 
+/** Beyond 24.8 days a timer of Node fires at once; nothing here waits for a week. */
+const durationMaxMs: Milliseconds = 168 * 3_600_000;
+
 export const duration: Form<Milliseconds> = {
-  expected: 'a duration such as "90s", "10m" or "1m30s"',
+  expected: 'a duration such as "90s", "10m" or "1m30s", of 168h at most',
   read: (value) => (typeof value === "string" ? parseDuration(value) : undefined),
 };
 
@@ -68,7 +71,7 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Form<T>
 const unitsMs: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1e3, m: 60e3, h: 3_600e3 };
 
 /**
- * Reads a duration as Go prints and reads it; `undefined` for what is no positive one.
+ * Reads a duration as Go prints and reads it; `undefined` for what is under a millisecond, or longer than anything waits.
  *
  * @see Go time.ParseDuration
  */
@@ -78,7 +81,7 @@ function parseDuration(written: string): Milliseconds | undefined {
   for (const [, amount, unit = ""] of written.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
     total += Number(amount) * (unitsMs[unit] ?? 0);
   }
-  return total > 0 && Number.isFinite(total) ? total : undefined;
+  return total >= 1 && total <= durationMaxMs ? total : undefined;
 }
 
 /** Whether only this machine can reach a listener on `host`. */
