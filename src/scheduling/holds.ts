@@ -1,6 +1,6 @@
 /** Soft promises: what filter planned for Pods whose bind has not come. `reservations.ts` has the picture. */
 import type { CapacityLedger } from "./capacity-ledger.ts";
-import { deleteIn, mapIn, setIn } from "./indexes.ts";
+import { deleteIn, setIn } from "./indexes.ts";
 import type { ClaimUid, PodUid, VolumeName } from "./names.ts";
 import type { Plan, PoolKey } from "./plan.ts";
 import type { Pool } from "./pools.ts";
@@ -10,21 +10,25 @@ import type { VolumeId, VolumeTable } from "./volume-table.ts";
 /** One thing held for one claim: a volume, of which so much is asked, or an amount of a pool. */
 interface Held {
   readonly claimUid: ClaimUid;
-  readonly volume?: VolumeId;
-  readonly pool?: Pool;
+  readonly of: VolumeId | PoolHold;
   readonly bytes: Bytes;
 }
 
 /** What a claim may need of a pool: held once, however many Pods that share the claim hold it. */
 interface PoolHold {
+  readonly key: string;
+  readonly pool: Pool;
   readonly bytes: Bytes;
   pods: number;
 }
 
 interface Hold {
+  readonly pod: PodUid;
   readonly since: number;
   items: readonly Held[];
 }
+
+const none: readonly never[] = [];
 
 export interface HoldOptions {
   readonly clock: () => number;
@@ -39,9 +43,10 @@ export class Holds {
   readonly #pools: CapacityLedger;
   readonly #options: HoldOptions;
   readonly #holds = new Map<PodUid, Hold>();
-  readonly #holders = new Map<ClaimUid, Set<PodUid>>();
+  readonly #holders = new Map<ClaimUid, Set<Hold>>();
   readonly #asked = new Map<VolumeId, Bytes>();
-  readonly #poolHolds = new Map<Pool, Map<ClaimUid, PoolHold>>();
+  /** By claim and pool. */
+  readonly #poolHolds = new Map<string, PoolHold>();
   /** The Pod that a decision is running for. */
   #decidedFor: PodUid | undefined;
 
@@ -60,14 +65,15 @@ export class Holds {
     this.release(pod);
     const items = this.#itemsOf(plans);
     if (items.length === 0) return;
-    this.#holds.set(pod, { since: this.#options.clock(), items });
+    const hold = { pod, since: this.#options.clock(), items };
+    this.#holds.set(pod, hold);
     for (const item of items) {
       this.#count(item, 1);
-      setIn(this.#holders, item.claimUid).add(pod);
+      setIn(this.#holders, item.claimUid).add(hold);
     }
-    if (this.#holds.size > this.#options.holdsMax) {
-      const oldest = this.#holds.keys().next().value;
-      if (oldest !== undefined) this.release(oldest);
+    for (const oldest of this.#holds.keys()) {
+      if (this.#holds.size <= this.#options.holdsMax) return;
+      this.release(oldest);
     }
   }
 
@@ -78,18 +84,16 @@ export class Holds {
     this.#holds.delete(pod);
     for (const item of hold.items) {
       this.#count(item, -1);
-      deleteIn(this.#holders, item.claimUid, pod);
+      deleteIn(this.#holders, item.claimUid, hold);
     }
   }
 
   /** The claim is promised something for good: what any Pod holds for it would count twice, or in vain. */
   claimAssumed(claim: ClaimUid): void {
-    for (const pod of this.#holders.get(claim) ?? []) {
-      const hold = this.#holds.get(pod);
-      if (!hold) continue;
+    for (const hold of this.#holders.get(claim) ?? none) {
       for (const item of hold.items) if (item.claimUid === claim) this.#count(item, -1);
       hold.items = hold.items.filter((item) => item.claimUid !== claim);
-      if (hold.items.length === 0) this.#holds.delete(pod);
+      if (hold.items.length === 0) this.#holds.delete(hold.pod);
     }
     this.#holders.delete(claim);
   }
@@ -119,9 +123,7 @@ export class Holds {
   volumeGone(volume: VolumeId): void {
     this.#asked.delete(volume);
     for (const hold of this.#holds.values()) {
-      if (hold.items.some((item) => item.volume === volume)) {
-        hold.items = hold.items.filter((item) => item.volume !== volume);
-      }
+      if (hold.items.some((item) => item.of === volume)) hold.items = hold.items.filter((item) => item.of !== volume);
     }
   }
 
@@ -135,28 +137,30 @@ export class Holds {
     return [...this.#holds].map(([pod, { since, items }]) => ({
       pod,
       ageMs: now - since,
-      volumes: items.flatMap(({ volume }) => (volume === undefined ? [] : [this.#volumes.at(volume).name])),
-      pools: items.flatMap(({ pool }) => (pool ? [pool.key] : [])),
+      volumes: items.flatMap(({ of }) => (typeof of === "number" ? [this.#volumes.at(of).name] : [])),
+      pools: items.flatMap(({ of }) => (typeof of === "number" ? [] : [of.pool.key])),
     }));
   }
 
   #itemsFor(pod: PodUid, claims: readonly ClaimUid[]): Held[] {
-    const found = [...(this.#holds.get(pod)?.items ?? [])];
+    const own = this.#holds.get(pod);
+    const found = [...(own?.items ?? none)];
     for (const claim of claims) {
-      for (const other of this.#holders.get(claim) ?? []) {
-        if (other === pod) continue;
-        for (const item of this.#holds.get(other)?.items ?? []) if (item.claimUid === claim) found.push(item);
+      for (const other of this.#holders.get(claim) ?? none) {
+        if (other === own) continue;
+        for (const item of other.items) if (item.claimUid === claim) found.push(item);
       }
     }
     return found;
   }
 
-  #suspend(item: Held, suspend: boolean): void {
-    if (item.volume !== undefined) this.#holdVolume(item.volume, item.bytes, suspend ? -1 : 1);
-    const held = item.pool && this.#poolHolds.get(item.pool)?.get(item.claimUid);
-    if (!item.pool || !held) return;
-    const others = suspend ? --held.pods : held.pods++;
-    if (others === 0) this.#pools.suspendHold(item.pool, held.bytes, suspend);
+  #suspend({ of, bytes }: Held, suspend: boolean): void {
+    if (typeof of === "number") {
+      this.#holdVolume(of, bytes, suspend ? -1 : 1);
+      return;
+    }
+    const others = suspend ? --of.pods : of.pods++;
+    if (others === 0) this.#pools.suspendHold(of.pool, of.bytes, suspend);
   }
 
   #holdVolume(volume: VolumeId, bytes: Bytes, by: 1 | -1): void {
@@ -182,30 +186,34 @@ export class Holds {
         if (planned.kind === "static") {
           const volume = this.#volumes.id(planned.volume.name);
           if (volume === undefined) continue;
-          const item = { claimUid: planned.claim.uid, volume, bytes: planned.claim.request ?? zero };
+          const item = { claimUid: planned.claim.uid, of: volume, bytes: planned.claim.request ?? zero };
           items.set(`${planned.claim.uid} v${volume}`, item);
         } else if (planned.kind === "provision" && planned.pool !== undefined) {
           const pool = this.#pools.get(planned.pool);
           const isPromised = pool && this.#pools.demandOf(planned.claim.uid)?.pool === pool;
-          const item = pool && !isPromised && { claimUid: planned.claim.uid, pool, bytes: planned.bytes };
-          if (item) items.set(`${planned.claim.uid} p${planned.pool}`, item);
+          if (!pool || isPromised) continue;
+          const key = `${planned.claim.uid} p${planned.pool}`;
+          const { bytes } = planned;
+          const of = this.#poolHolds.get(key) ?? { key, pool, bytes, pods: 0 };
+          items.set(key, { claimUid: planned.claim.uid, of, bytes });
         }
       }
     }
     return [...items.values()];
   }
 
-  #count({ claimUid, volume, pool, bytes }: Held, by: 1 | -1): void {
-    if (volume !== undefined) this.#holdVolume(volume, bytes, by);
-    if (!pool) return;
-    const claims = mapIn(this.#poolHolds, pool);
-    const held = claims.get(claimUid) ?? { bytes, pods: 0 };
-    claims.set(claimUid, held);
-    if (by === 1 && held.pods === 0) this.#pools.hold(pool, held.bytes);
-    held.pods += by;
-    if (held.pods > 0) return;
-    claims.delete(claimUid);
-    if (claims.size === 0) this.#poolHolds.delete(pool);
-    this.#pools.releaseHold(pool, held.bytes);
+  #count({ of, bytes }: Held, by: 1 | -1): void {
+    if (typeof of === "number") {
+      this.#holdVolume(of, bytes, by);
+      return;
+    }
+    if (of.pods === 0) this.#pools.hold(of.pool, of.bytes);
+    of.pods += by;
+    if (of.pods > 0) {
+      this.#poolHolds.set(of.key, of);
+      return;
+    }
+    this.#poolHolds.delete(of.key);
+    this.#pools.releaseHold(of.pool, of.bytes);
   }
 }

@@ -1,6 +1,6 @@
 /** Holds are soft and short: what ends one, and for whom it does not count. */
 import { expect, test } from "vitest";
-import { nodeName, podUid } from "../../src/scheduling/names.ts";
+import { nodeName, podUid, volumeName } from "../../src/scheduling/names.ts";
 import type { Plan } from "../../src/scheduling/plan.ts";
 import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC } from "../support/make.ts";
 import { World } from "../support/world.ts";
@@ -150,6 +150,7 @@ test("a decision that throws puts the holds back", () => {
 
 test("a volume that is gone is held no more, whoever takes its name or its place", () => {
   const world = makeWorld();
+  hold(world, "other", ["z"], "b");
   hold(world, "p", ["x", "dx"], "a");
   world.state.delete("volume", "v-a");
   world.add(makePV("v-a", { on: "a", uid: "anew" }));
@@ -237,4 +238,71 @@ test("a plan whose volume or pool is gone by now holds nothing of it", () => {
   world.state.delete("capacity", "kube-system/pool-a");
   world.state.reservations.hold(podUid("up"), plans);
   expect(held(world)).toEqual({});
+});
+
+test("what was asked of a volume that is gone is not asked of the one that gets its number", () => {
+  const world = makeWorld();
+  hold(world, "p", ["x"], "a");
+  const { volumes, reservations } = world.state;
+  const asked = (name: string): unknown => reservations.holds.askedOf(volumes.id(volumeName(name)) ?? -1);
+  const number = volumes.id(volumeName("v-a"));
+  expect([asked("v-a"), asked("v-b")]).toEqual([6n << 30n, 0n]);
+  world.state.delete("volume", "v-a");
+  world.add(makePV("heir", { on: "b" }));
+  expect(volumes.id(volumeName("heir"))).toBe(number);
+  expect(asked("heir")).toBe(0n);
+});
+
+test("in a decision on a claim that both mount, what another Pod holds for its other claims counts", () => {
+  const world = makeWorld();
+  hold(world, "p", ["x", "dx"], "a");
+  expect(world.plan(world.pod("q", "x", "dy"), "a").contended).toBe(true);
+  expect(world.plan(world.pod("q", "x"), "a").contended).toBe(false);
+});
+
+test("a claim that two other Pods hold is put aside once, and a third Pod's hold beside it counts", () => {
+  const world = makeWorld().add(makePVC("d5", { request: "5Gi", class: "csi" }));
+  hold(world, "p", ["dx"], "a");
+  hold(world, "q", ["dx"], "a");
+  hold(world, "s", ["d5"], "a");
+  expect(world.plan(world.pod("r", "dx"), "a").contended).toBe(true);
+  world.state.reservations.release(podUid("us"));
+  expect(world.plan(world.pod("r", "dx"), "a").contended).toBe(false);
+});
+
+test("two Pods' holds of one claim in a pool outlive another claim's hold there", () => {
+  const world = makeWorld().add(makePVC("d1", { request: "1Gi", class: "csi" }));
+  hold(world, "p", ["dx"], "a");
+  hold(world, "q", ["dx"], "a");
+  hold(world, "s", ["d1"], "a", "b");
+  hold(world, "s", ["d1"], "b");
+  world.state.reservations.release(podUid("up"));
+  expect(isFree(world, "dy", "a")).toBe(false);
+  world.state.reservations.release(podUid("uq"));
+  expect(isFree(world, "dy", "a")).toBe(true);
+});
+
+test("a claim that grew after its hold ended is held at its new size", () => {
+  const world = makeWorld().add(makePVC("dx", { request: "3Gi", class: "csi" }));
+  hold(world, "other", ["z"], "b");
+  hold(world, "p", ["dx"], "a");
+  expect(isFree(world, "dy", "a")).toBe(true);
+  world.state.reservations.release(podUid("up"));
+  world.add(makePVC("dx", { request: "6Gi", class: "csi" }));
+  hold(world, "p", ["dx"], "a");
+  expect(isFree(world, "dy", "a")).toBe(false);
+});
+
+test("a Pod that let a shared claim go is not in the way when the claim is promised to the other", () => {
+  const world = makeWorld();
+  hold(world, "p", ["x", "dx"], "a");
+  hold(world, "q", ["x"], "a");
+  hold(world, "p", ["dx"], "a");
+  const [plan] = plansOf(world, "q", ["x"], ["a"]);
+  if (!plan) throw new Error("no plan");
+  world.state.reservations.assume(podUid("uq"), plan);
+  expect(held(world)).toEqual({ up: [expect.stringContaining("csi")] });
+  world.state.reservations.forget(podUid("uq"));
+  expect(isFree(world, "y", "a")).toBe(true);
+  expect(isFree(world, "dy", "a")).toBe(false);
 });
