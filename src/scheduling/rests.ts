@@ -86,8 +86,9 @@ export class Rests {
   published(pool: Pool): void {
     const value = totalOf(pool);
     for (const rest of this.#byPool.get(pool.key) ?? []) {
-      if (rest.lowest !== undefined && value > rest.lowest) this.#endAt(rest, Math.min(rest.until, this.#clock()));
-      if (rest.lowest === undefined || value < rest.lowest) rest.lowest = value;
+      if (value > (rest.lowest ?? value)) this.#endAt(rest, Math.min(rest.until, this.#clock()));
+      // Where it rose the rest is over, and what it compares with does not matter any more.
+      rest.lowest = value;
     }
   }
 
