@@ -20,11 +20,10 @@ import type { CapacitySource } from "./node-capacity.ts";
 import { NodeSources } from "./node-sources.ts";
 import type { Capacity, Node } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
-import { freeOf, leastPublished, limitOf, type Offer, offersOf, type Pool, publishedOf } from "./pools.ts";
+import { freeOf, isAware, limitOf, type Made, type Offer, offersOf, type Pool } from "./pools.ts";
 import { Publications } from "./publications.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeEntry, Topologies } from "./topology.ts";
-import { isLaterVersion } from "./versions.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 
 export interface Demand extends InFlight {
@@ -156,16 +155,21 @@ export class CapacityLedger {
   }
 
   /**
-   * The claim's volume exists, or nobody will be told again to make it: the claim is gone, or bound to a volume that is.
-   *
-   * @param volume  what the volume takes; provisioners round up
+   * The claim's volume was made, or nobody will be told again to make it: the claim is gone, or has a volume that is, or that was
+   * made by hand. One that was made elsewhere than it was to be counts where it lies.
    */
-  settle(claim: ClaimUid, volume: Bytes | undefined): void {
+  settle(claim: ClaimUid, made: Made | undefined): void {
     const demand = this.#demands.get(claim);
     if (!demand) return;
-    if (volume !== undefined) {
+    if (made) {
+      const entry = this.#topologies.nodes.get(demand.node);
+      if (entry && !this.#topologies.reaches(entry, made.topology)) {
+        this.end(claim);
+        this.recover(claim, demand, made);
+        return;
+      }
       demand.hasVolume = true;
-      const more = subtractBytes(volume, demand.bytes);
+      const more = subtractBytes(made.bytes, demand.bytes);
       if (more > zero) grow(demand, more);
     }
     if (demand.settlingSince !== undefined) return;
@@ -183,17 +187,19 @@ export class CapacityLedger {
   }
 
   /**
-   * A claim that was bound before anybody looked: its volume may be newer than what is published, and then counts as if it had just
-   * been seen (decision 23). Where versions do not tell, the clock does.
+   * A volume that nothing is promised for, as of a claim that was bound before anybody looked: it may be newer than what is
+   * published, and then counts as if it had just been seen (decision 23). Where versions do not tell, the clock does.
+   *
+   * @param what  the class, and the node that it was to be made for
    */
-  recover(claim: ClaimUid, what: CapacityPromise, volumeVersion: string): void {
-    const entry = this.#topologies.nodes.get(what.node);
-    const offers = entry ? this.offersOn(entry, what.class) : [];
+  recover(claim: ClaimUid, { class: name, node }: Pick<CapacityPromise, "class" | "node">, made: Made): void {
+    const entry = this.#entryOf(made, name, node);
+    const offers = entry ? this.offersOn(entry, name) : [];
     // Where there are several, nobody knows which gave it: it counts against one that may lack it.
-    const unaware = offers.find(({ pool }) => !pool.used && !isAware(pool, volumeVersion));
-    if (!unaware) return;
-    this.demand(claim, { ...what, pool: unaware.pool.key });
-    this.settle(claim, what.bytes);
+    const unaware = offers.find(({ pool }) => !pool.used && !isAware(pool, made.version));
+    if (!entry || !unaware) return;
+    this.demand(claim, { class: name, node: entry.node.name, bytes: made.bytes, pool: unaware.pool.key });
+    this.settle(claim, made);
   }
 
   /** Ends what has settled and finds pools for demands that had none; called before each decision. */
@@ -227,6 +233,13 @@ export class CapacityLedger {
     pool.held = subtractBytes(pool.held, bytes);
     pool.holds--;
     this.#publications.release(pool);
+  }
+
+  /** The node if it reaches the volume, else one that does and has capacity of the class. */
+  #entryOf({ topology }: Made, name: ClassName, node: NodeName): NodeEntry | undefined {
+    const entry = this.#topologies.nodes.get(node);
+    if (!entry || this.#topologies.reaches(entry, topology)) return entry;
+    return topology.members.values().find((member) => this.offersOn(member, name).length > 0);
   }
 
   #published<R>(publish: () => R): R {
@@ -278,14 +291,4 @@ export class CapacityLedger {
 function grow(demand: Demand, more: Bytes): void {
   demand.bytes = addBytes(demand.bytes, more);
   if (demand.pool) demand.pool.promised = addBytes(demand.pool.promised, more);
-}
-
-/** Whether the value that counts was published after the volume was last written. */
-function isAware(pool: Pool, volumeVersion: string): boolean {
-  for (const offer of pool.offers.values()) {
-    const { newest } = offer;
-    if (!newest || publishedOf(offer) > leastPublished(pool)) continue;
-    if (isLaterVersion(volumeVersion, newest.resourceVersion) === false) return true;
-  }
-  return false;
 }

@@ -2,8 +2,10 @@
 import type { CapacityPromise } from "./capacity-ledger.ts";
 import type { NodeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
-import { type Bytes, zero } from "./quantity.ts";
+import type { Made } from "./pools.ts";
+import { zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
+import type { VolumeId } from "./volume-table.ts";
 
 /**
  * Capacity that a provisioner was told to use, by us or anybody, is in flight until its volume shows.
@@ -16,7 +18,8 @@ export function trackDemand(state: ClusterState, claim: Claim, before: Claim | u
   const { uid, selectedNode, volumeName } = claim;
   const demand = pools.demandOf(uid);
   if (volumeName !== undefined && claim.bindCompleted) {
-    if (demand) pools.settle(uid, state.volumes.get(volumeName)?.capacity);
+    const id = demand && state.volumes.id(volumeName);
+    if (demand) pools.settle(uid, id === undefined ? undefined : madeOf(state, id));
     else if (isNews) recoverDemand(state, claim);
     return;
   }
@@ -32,12 +35,20 @@ export function trackDemand(state: ClusterState, claim: Claim, before: Claim | u
 function trackSelected(state: ClusterState, claim: Claim, node: NodeName, before: Claim | undefined): void {
   const { pools } = state;
   const demand = pools.demandOf(claim.uid);
-  const made = volumeBytes(state, claim);
-  const hasSettled = !demand && made !== undefined && before?.selectedNode === node;
+  const id = volumeOf(state, claim);
+  const hasSettled = !demand && id !== undefined && before?.selectedNode === node;
   if (hasSettled) return;
-  if (demand?.node !== node) pools.demand(claim.uid, promiseOf(claim, node));
-  if (made === undefined) pools.resume(claim.uid);
+  const made = id === undefined ? undefined : madeOf(state, id);
+  const isElsewhere = demand && made && !isReached(state, node, made);
+  if (demand?.node !== node && !isElsewhere) pools.demand(claim.uid, promiseOf(claim, node));
+  if (id === undefined) pools.resume(claim.uid);
   else pools.settle(claim.uid, made);
+}
+
+/** A claim's own volume is there. */
+export function settleVolume(state: ClusterState, id: VolumeId): void {
+  const uid = state.volumes.at(id).claimRef?.uid;
+  if (uid !== undefined) state.pools.settle(uid, madeOf(state, id));
 }
 
 /** The volume is seen for the first time, or is not the claim's any more. */
@@ -47,21 +58,32 @@ export function trackVolume(state: ClusterState, { claimRef }: Volume, isNews: b
 }
 
 /** A claim that was bound before it was seen for the first time: by a provisioner, perhaps just now (decision 23). */
-export function recoverDemand({ pools, volumes }: ClusterState, claim: Claim): void {
+function recoverDemand(state: ClusterState, claim: Claim): void {
+  const { pools, volumes } = state;
   const { uid, selectedNode, volumeName, bindCompleted } = claim;
   if (selectedNode === undefined || volumeName === undefined || !bindCompleted) return;
-  const volume = volumes.get(volumeName);
-  if (volume?.provisionedBy === undefined || volume.claimRef?.uid !== uid || pools.demandOf(uid)) return;
-  pools.recover(uid, { class: claim.class, node: selectedNode, bytes: volume.capacity }, volume.resourceVersion);
+  const id = volumes.id(volumeName);
+  if (id === undefined || volumes.at(id).claimRef?.uid !== uid || pools.demandOf(uid)) return;
+  const made = madeOf(state, id);
+  if (made) pools.recover(uid, { class: claim.class, node: selectedNode }, made);
 }
 
-/** What the claim's volume takes; undefined while there is none. */
-function volumeBytes({ volumes }: ClusterState, { key, uid }: Claim): Bytes | undefined {
-  for (const id of volumes.referringTo(key) ?? []) {
-    const { claimRef, capacity } = volumes.at(id);
-    if (claimRef?.uid === uid) return capacity;
-  }
+/** The volume that is the claim's own. */
+function volumeOf({ volumes }: ClusterState, { key, uid }: Claim): VolumeId | undefined {
+  for (const id of volumes.referringTo(key) ?? []) if (volumes.at(id).claimRef?.uid === uid) return id;
   return undefined;
+}
+
+/** A volume that was made by hand takes nothing of what is published. */
+function madeOf({ volumes }: ClusterState, id: VolumeId): Made | undefined {
+  const { provisionedBy, capacity, resourceVersion } = volumes.at(id);
+  const topology = volumes.topologyOf(id);
+  return provisionedBy === undefined || !topology ? undefined : { bytes: capacity, topology, version: resourceVersion };
+}
+
+function isReached({ topologies }: ClusterState, node: NodeName, { topology }: Made): boolean {
+  const entry = topologies.nodes.get(node);
+  return !entry || topologies.reaches(entry, topology);
 }
 
 function promiseOf({ class: name, request = zero }: Claim, node: NodeName): CapacityPromise {

@@ -8,6 +8,7 @@ import type { Capacity } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
 import { type Bytes, subtractBytes } from "./quantity.ts";
 import type { Topology } from "./topology.ts";
+import { isLaterVersion } from "./versions.ts";
 
 /** One word about a class in a pool. */
 export type Published = Omit<Capacity, "uid" | "deleting" | "topology" | "class">;
@@ -34,6 +35,16 @@ export interface Pool {
   promised: Bytes;
   held: Bytes;
   holds: number;
+}
+
+/** A volume that a provisioner made for a claim. */
+export interface Made {
+  /** What it takes; provisioners round up. */
+  readonly bytes: Bytes;
+  /** Where it is reached from. */
+  readonly topology: Topology;
+  /** Its resourceVersion. */
+  readonly version: string;
 }
 
 /** Whether anything says what the pool has. */
@@ -89,4 +100,14 @@ export function totalOf(pool: Pool): Bytes {
 /** Derived, never stored; below zero after a republication under what is promised. */
 export function freeOf(pool: Pool): Bytes {
   return subtractBytes(totalOf(pool), pool.promised);
+}
+
+/** Whether the value that counts was published after the volume was last written. */
+export function isAware(pool: Pool, volumeVersion: string): boolean {
+  for (const offer of pool.offers.values()) {
+    const { newest } = offer;
+    if (!newest || publishedOf(offer) > leastPublished(pool)) continue;
+    if (isLaterVersion(volumeVersion, newest.resourceVersion) === false) return true;
+  }
+  return false;
 }

@@ -3,7 +3,7 @@
  * keeps every index and every promise in step, so that no decision ever walks all volumes.
  */
 import { CapacityLedger } from "./capacity-ledger.ts";
-import { recoverDemand, trackDemand, trackVolume } from "./demands.ts";
+import { settleVolume, trackDemand, trackVolume } from "./demands.ts";
 import { type DiskRule, Disks } from "./disks.ts";
 import { count, mapIn } from "./indexes.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
@@ -164,12 +164,12 @@ export class ClusterState {
 
   /**
    * Every kind was listed: what follows is news. Volumes of the first lists that are newer than what drivers published count as
-   * capacity in flight (decision 23).
+   * capacity in flight (decision 23), and only now is it known which nodes reach them.
    */
   listed(): void {
     if (this.#isListed) return;
     this.#isListed = true;
-    for (const claim of this.#objects.claim.values()) recoverDemand(this, claim);
+    for (const claim of this.#objects.claim.values()) trackDemand(this, claim, claim, true);
   }
 
   /** The claim's provisioner gave it back. Of a node that is gone this says nothing new. */
@@ -216,12 +216,12 @@ export class ClusterState {
   #setVolume(volume: Volume): void {
     const before = this.volumes.get(volume.name);
     this.#countVolume(this.volumes.id(volume.name), -1);
-    this.#countVolume(this.volumes.set(volume), 1);
+    const id = this.volumes.set(volume);
+    this.#countVolume(id, 1);
     this.reservations.volumeSeen(volume);
-    const { claimRef, capacity } = volume;
-    if (claimRef?.uid !== undefined) this.pools.settle(claimRef.uid, capacity);
+    settleVolume(this, id);
     if (!before) trackVolume(this, volume, this.#isListed);
-    else if (before.claimRef?.uid !== claimRef?.uid) trackVolume(this, before, false);
+    else if (before.claimRef?.uid !== volume.claimRef?.uid) trackVolume(this, before, false);
   }
 
   #removeVolume(name: VolumeName): void {

@@ -34,6 +34,10 @@ export class Core implements PoolChoices {
     return namesOf(this.world.state.pools.demandOf(claimUid(`u${claim}`))?.pool);
   }
 
+  nodeOfDemand(claim: string): string | undefined {
+    return this.world.state.pools.demandOf(claimUid(`u${claim}`))?.node;
+  }
+
   poolsOfPlan(pod: string, claims: readonly string[], node: string): Map<string, readonly string[]> {
     const { state } = this.world;
     const verdict = planNode(state, this.world.pod(pod, ...claims), nodeName(node));

@@ -375,7 +375,8 @@ function drawPromise(draw: Draw, claims: readonly string[], objects: readonly Ob
   } else lines.push({ verb: "assume", pod, node: random.pick(nodes), claims });
   if (isBusy ? !random.once(4) : random.once(2)) lines.push({ verb: "written", pod });
   if (isBusy ? !random.once(4) : random.once(3)) {
-    lines.push({ verb: "finished", claim: random.pick([...claims, ...claims, ...draw.claims]) });
+    const claim = random.pick([...claims, ...claims, ...draw.claims]);
+    lines.push({ verb: "finished", claim, ...(random.once(8) && { on: random.pick(nodes) }) });
   }
   if (random.once(isBusy ? 2 : 4)) lines.push(...republished(draw, objects));
   if (random.once(8)) lines.push({ verb: "forget", pod: random.pick(["o1", "o2", "p"]) });

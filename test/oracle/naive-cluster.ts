@@ -2,7 +2,7 @@
  * The cluster and the promises as the oracle sees them: plain lists, walked on every look. It reads the lines of a script and
  * shares nothing with `src/`.
  */
-import { labelsMatch } from "./naive-selectors.ts";
+import { labelsMatch, termsMatch } from "./naive-selectors.ts";
 import type {
   CapacityLine,
   ClaimLine,
@@ -19,6 +19,8 @@ import type {
 export interface PoolChoices {
   /** Names of the capacity objects of the pool that the demand of the claim is in. */
   poolOfDemand(claim: string): readonly string[];
+  /** The node that the demand of the claim is for. */
+  nodeOfDemand(claim: string): string | undefined;
   /** Per claim of the plan those of its pool. */
   poolsOfPlan(pod: string, claims: readonly string[], node: string): ReadonlyMap<string, readonly string[]>;
 }
@@ -77,6 +79,8 @@ export class NaiveCluster {
   now = 0;
   readonly notes = new Set<string>();
   readonly #choices: PoolChoices;
+  /** In the order in which they were written. */
+  readonly #written: ObjectLine[] = [];
   #assumptions: Assumption[] = [];
   #holds: Hold[] = [];
   #demands: Demand[] = [];
@@ -88,6 +92,7 @@ export class NaiveCluster {
   }
 
   set(line: ObjectLine): void {
+    this.#written.push(line);
     switch (line.verb) {
       case "node":
         this.nodes.set(line.name, line);
@@ -156,12 +161,12 @@ export class NaiveCluster {
   }
 
   /** The PV controller binds the claim to the volume that is its own; a provisioner has made one where it was told to. */
-  finishOf(name: string): ObjectLine[] {
+  finishOf(name: string, on?: string): ObjectLine[] {
     const claim = this.claims.get(name);
     if (!claim || isBound(claim)) return [];
     const own = [...this.volumes.values()].find((volume) => volume.claim === name && volume.claimUid === uidOf(name));
     if (own) return [{ ...claim, volume: own.name, half: false }];
-    const node = this.nodes.get(claim.selected ?? "");
+    const node = this.nodes.get((claim.selected && on) ?? claim.selected ?? "");
     const provisioner = this.classes.get(classOf(claim))?.provisioner;
     if (!node || provisioner === undefined) return [];
     const { modes, block, attributes } = claim;
@@ -299,7 +304,7 @@ export class NaiveCluster {
     this.#assumptions = this.#assumptions.filter(
       ({ claim, target }) => !("volume" in target && target.volume === name && uidOf(claim) === claimUid),
     );
-    this.#settle(claimUid.slice(1), line.bytes);
+    this.#settle(claimUid.slice(1), line);
   }
 
   #claimSeen(claim: ClaimLine): void {
@@ -322,7 +327,7 @@ export class NaiveCluster {
   /** @param before  the claim as it was known; undefined when it is new */
   #trackClaim(claim: ClaimLine, before: ClaimLine | undefined): void {
     const assumption = this.assumptionOf(claim.name);
-    if (isBound(claim)) this.#settle(claim.name, this.volumes.get(claim.volume ?? "")?.bytes);
+    if (isBound(claim)) this.#settle(claim.name, this.volumes.get(claim.volume ?? ""));
     else if (assumption && "pool" in assumption.target && assumption.node !== claim.selected) return;
     else if (claim.selected === undefined) this.#end(claim.name);
     else this.#trackSelected(claim, claim.selected, before);
@@ -332,8 +337,10 @@ export class NaiveCluster {
     const demand = this.#demands.find((one) => one.claim === claim.name);
     const made = [...this.volumes.values()].find(({ claimUid }) => claimUid === uidOf(claim.name));
     if (!demand && made && before?.selected === selected) return;
-    if (demand?.node !== selected) this.#demand(claim, selected, sizeOf(claim), undefined);
-    if (made) this.#settle(claim.name, made.bytes);
+    const node = this.nodes.get(selected);
+    const isElsewhere = made?.madeBy !== undefined && node && !termsMatch(made.terms, node);
+    if (demand?.node !== selected && !(demand && isElsewhere)) this.#demand(claim, selected, sizeOf(claim), undefined);
+    if (made) this.#settle(claim.name, made);
     else for (const one of this.#demands) if (one.claim === claim.name) one.settlingSince = undefined;
   }
 
@@ -351,14 +358,45 @@ export class NaiveCluster {
     });
   }
 
-  /** @param volume  what its volume takes; undefined where none is known, and none will be asked for again */
-  #settle(claim: string, volume: bigint | undefined): void {
+  /** @param volume  undefined where none is known, and none will be asked for again */
+  #settle(claim: string, volume: VolumeLine | undefined): void {
     const demand = this.#demands.find((one) => one.claim === claim);
-    if (demand && volume !== undefined && volume > demand.bytes) demand.bytes = volume;
-    if (!demand || demand.settlingSince !== undefined) return;
+    if (!demand) return;
+    // What was made by hand takes nothing.
+    const made = volume?.madeBy === undefined ? undefined : volume;
+    const node = this.nodes.get(demand.node);
+    if (made && node && !termsMatch(made.terms, node)) {
+      this.#end(claim);
+      this.#move(demand, made);
+      return;
+    }
+    if (made && made.bytes > demand.bytes) demand.bytes = made.bytes;
+    if (demand.settlingSince !== undefined) return;
     demand.settlingSince = this.now;
     // A drop settles in the order in which the volumes came.
     this.#demands = [...this.#demands.filter((other) => other !== demand), demand];
+  }
+
+  /** A volume that was made elsewhere counts there, where what is published is older: on any node that reaches it. */
+  #move({ claim, class: className }: Demand, made: VolumeLine): void {
+    const written = (line: ObjectLine | undefined): number => (line ? this.#written.lastIndexOf(line) : -1);
+    const places = [...this.nodes.values()]
+      .filter((node) => termsMatch(made.terms, node) && this.poolsOn(node, className).length > 0)
+      .map((node) => {
+        const older = this.poolsOn(node, className).filter((pool) => written(this.newestOf(pool)) < written(made));
+        return { node: node.name, pools: older };
+      });
+    const on = this.#choices.nodeOfDemand(claim);
+    const place = places.find(({ node, pools }) => (on === undefined ? pools.length === 0 : node === on));
+    this.notes.add(place ? "demand that moved" : "demand that ended elsewhere");
+    if (on === undefined && (place || places.length === 0)) return;
+    const chosen = this.#choices.poolOfDemand(claim);
+    const pool = place?.pools.find((one) => this.isOf(chosen, one));
+    if (on === undefined || pool === undefined)
+      throw new Error(`demand of ${claim} does not count where its volume is`);
+    const firstDrop = this.#drops.length;
+    const { bytes } = made;
+    this.#demands.push({ claim, class: className, node: on, bytes, pool, firstDrop, settlingSince: this.now });
   }
 
   #end(claim: string): void {

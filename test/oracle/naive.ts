@@ -95,7 +95,8 @@ export class Naive {
 
   /** The lines that others write. */
   expand(line: OthersLine): ObjectLine[] {
-    const lines = line.verb === "written" ? this.#cluster.writesFor(line.pod) : this.#cluster.finishOf(line.claim);
+    const lines =
+      line.verb === "written" ? this.#cluster.writesFor(line.pod) : this.#cluster.finishOf(line.claim, line.on);
     for (const { verb } of lines) this.notes.add(`${line.verb} ${verb}`);
     return lines;
   }

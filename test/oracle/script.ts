@@ -144,7 +144,8 @@ export type PromiseLine =
 /** What others write next: what is assumed for a Pod, or a volume for a claim and that the two are bound. */
 export type OthersLine =
   | { readonly verb: "written"; readonly pod: string }
-  | { readonly verb: "finished"; readonly claim: string };
+  /** `on` where the provisioner makes it elsewhere than it was told to. */
+  | { readonly verb: "finished"; readonly claim: string; readonly on?: string };
 
 export type Line = ObjectLine | DeleteLine | FilterLine | PromiseLine;
 /** Lines of a case; where others write, which lines come of it is known only when it runs. */

@@ -1,7 +1,7 @@
 /** Capacity in flight: what ends a demand, what must not end it, and what must not keep it. */
 import { expect, test } from "vitest";
 import { podUid } from "../../src/scheduling/names.ts";
-import { makePVC } from "../support/make.ts";
+import { makePV, makePVC } from "../support/make.ts";
 import { Ledger, pollMs, size, source } from "./ledger.ts";
 
 const total = source("lvm", { from: "allocatable", means: "total" });
@@ -213,4 +213,113 @@ test("a claim that is sent to another node is in flight there, and no longer whe
   const ledger = selected(published(), "x", "30Gi").node("b").object("d", "lvm", "b", "100Gi");
   ledger.claim("x", "lvm", "30Gi", { selectedNode: "b" });
   expect([free(ledger), ...ledger.free("lvm", "b").map(Number)].join()).toBe(gi(100, 70));
+});
+
+/** Nodes a and b have 100Gi each, and x of 40Gi is promised on a. */
+function two(): Ledger {
+  return selected(published().node("b").object("d", "lvm", "b", "100Gi"), "x", "40Gi");
+}
+
+const both = (ledger: Ledger): string => [...ledger.free("lvm", "a"), ...ledger.free("lvm", "b")].map(Number).join();
+
+test("a volume that comes up on another node counts there, until the driver there knows it", () => {
+  const ledger = two();
+  expect(both(ledger)).toBe(gi(60, 100));
+  ledger.volume("x", "lvm", "b", "41Gi");
+  for (const seen of ["the volume", "the claim"]) {
+    if (seen === "the claim") selected(ledger, "x", "40Gi");
+    expect(both(ledger), seen).toBe(gi(100, 59));
+  }
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "a", volume: "pv-x" });
+  expect(both(ledger)).toBe(gi(100, 59));
+  ledger.object("d", "lvm", "b", "59Gi");
+  expect([both(ledger), claimsInFlight(ledger)]).toEqual([gi(100, 59), []]);
+});
+
+test("a volume that comes up on another node is waited for by the clock there", () => {
+  const ledger = two().wait(pollMs).volume("x", "lvm", "b", "40Gi").wait(pollMs);
+  selected(ledger, "x", "40Gi").wait(pollMs - 1);
+  expect(both(ledger)).toBe(gi(100, 60));
+  ledger.wait(1);
+  expect(both(ledger)).toBe(gi(100, 100));
+});
+
+test("a volume that comes up on another node ends its promise where nothing newer can be told of it", () => {
+  const places: Record<string, (ledger: Ledger) => Ledger> = {
+    "a driver that knows it": (ledger) => ledger.volume("x", "lvm", "b", "40Gi", "0"),
+    "a node without capacity": (ledger) => ledger.node("c").volume("x", "lvm", "c", "40Gi"),
+    "a node that is not there": (ledger) => ledger.volume("x", "lvm", "c", "40Gi"),
+  };
+  for (const [name, come] of Object.entries(places)) {
+    const ledger = come(two());
+    expect([both(ledger), claimsInFlight(ledger)], name).toEqual([gi(100, 100), []]);
+    selected(ledger, "x", "40Gi");
+    expect(both(ledger), name).toBe(gi(100, 100));
+    ledger.state.delete("volume", "pv-x");
+    expect(both(ledger), name).toBe(gi(60, 100));
+  }
+});
+
+test("of the nodes that reach a volume from elsewhere, one with capacity of the class tells its pool", () => {
+  const ledger = two();
+  const annotations = { "pv.kubernetes.io/provisioned-by": "csi.example" };
+  const terms = [{ matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: ["c", "b"] }] }];
+  const facts = { class: "lvm", capacity: "40Gi", claim: "x", claimUid: "ux", annotations, terms, version: "999" };
+  ledger.node("c").world.add(makePV("pv-x", facts));
+  expect(both(ledger)).toBe(gi(100, 60));
+});
+
+test("a volume from elsewhere that goes before its claim is bound leaves the claim in flight on its node", () => {
+  const ledger = two().volume("x", "lvm", "b", "40Gi");
+  ledger.state.delete("volume", "pv-x");
+  expect(both(ledger)).toBe(gi(60, 100));
+});
+
+test("a claim that is sent on after its volume came up elsewhere counts where the volume lies", () => {
+  const ledger = two().node("c").object("e", "lvm", "c", "100Gi").volume("x", "lvm", "b", "40Gi");
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "c" });
+  expect([both(ledger), ...ledger.free("lvm", "c").map(Number)].join()).toBe(gi(100, 60, 100));
+});
+
+test("a claim that is seen with its volume on another node at once counts there", () => {
+  const ledger = published().node("b").object("d", "lvm", "b", "100Gi").volume("x", "lvm", "b", "40Gi");
+  expect(both(selected(ledger, "x", "40Gi"))).toBe(gi(100, 60));
+});
+
+test("which nodes reach a volume is known when all is listed", () => {
+  for (const isBound of [false, true]) {
+    const ledger = new Ledger(["lvm"]);
+    ledger.claim("x", "lvm", "40Gi", { selectedNode: "a", ...(isBound && { volume: "pv-x" }) });
+    ledger.volume("x", "lvm", "b", "40Gi", "999").node("a").node("b");
+    ledger.object("c", "lvm", "a", "100Gi").object("d", "lvm", "b", "100Gi").state.listed();
+    expect(both(ledger), `bound: ${isBound}`).toBe(gi(100, 60));
+  }
+});
+
+test("where a node says all it has, a volume on another node frees its own at once", () => {
+  const ledger = selected(published("node").node("b", { allocatable: { lvm: "100Gi" } }), "x", "40Gi");
+  ledger.volume("x", "lvm", "b", "40Gi");
+  expect([both(ledger), claimsInFlight(ledger)]).toEqual([gi(100, 60), []]);
+});
+
+test("a volume that was made by hand takes nothing, wherever it lies: what is promised waits for the clock", () => {
+  for (const on of ["a", "b"]) {
+    const ledger = two();
+    ledger.world.add(
+      makePV("hand", { class: "lvm", on, capacity: "50Gi", claim: "x", claimUid: "ux", version: "999" }),
+    );
+    expect(both(ledger), on).toBe(gi(60, 100));
+    selected(ledger, "x", "40Gi").claim("x", "lvm", "40Gi", { selectedNode: "a", volume: "hand" });
+    ledger.wait(2 * pollMs - 1);
+    expect(both(ledger), on).toBe(gi(60, 100));
+    ledger.wait(1);
+    expect(both(ledger), on).toBe(gi(100, 100));
+  }
+});
+
+test("a volume says nothing against a node that is gone", () => {
+  const ledger = two();
+  ledger.state.delete("node", "a");
+  ledger.volume("x", "lvm", "b", "40Gi").node("a");
+  expect(both(ledger)).toBe(gi(60, 100));
 });
