@@ -63,7 +63,7 @@ test("an assumption says for whom, where and what; the volume knows it too", () 
 test("a promise of a driver that publishes nothing names no pool", () => {
   const world = makeWorld().add(makeDriver("csi.example", false));
   assume(world, "p", "a", "dx");
-  expect(world.state.reservations.of(claimUid("udx"))?.target).toEqual({
+  expect(world.state.reservations.of(claimUid("udx"))?.target).toStrictEqual({
     kind: "provision",
     class: "csi",
     bytes: 6n << 30n,
@@ -106,6 +106,22 @@ test("an assumption ends the Pod's holds, those of other nodes too", () => {
   assume(world, "p", "a", "x");
   expect(world.plan(world.pod("q", "y"), "b").contended).toBe(false);
   expect(world.state.reservations.holds.count).toBe(0);
+});
+
+test("an assumption ends what the Pod holds for other claims", () => {
+  const world = makeWorld();
+  world.state.reservations.hold(podUid("up"), [planOf(world, "p", "a", "x", "dx")]);
+  assume(world, "p", "a", "x");
+  expect(world.state.reservations.holds.count).toBe(0);
+});
+
+test("what the driver published less, before a bind that comes again, is the promise's own", () => {
+  const world = makeWorld().add(makePVC("small", { request: "4Gi", class: "csi" }));
+  world.add(makePVC("dx", { ...csi, selectedNode: "a" }));
+  world.add(makeCapacity("pool-a", { class: "csi", on: "a", capacity: "4Gi", version: "2" }));
+  assume(world, "p", "a", "dx");
+  world.add(makePV("made", { on: "a", class: "csi", capacity: "6Gi", claim: "dx", claimUid: "udx" }));
+  expect(fitting(world, "small")).toEqual(["a", "b"]);
 });
 
 test("a plan that came too late is refused, whole, and says what is in the way", () => {
@@ -246,6 +262,20 @@ test("a promise to provision whose write is seen still takes the capacity", () =
   assume(world, "p", "a", "dx");
   world.add(makePVC("dx", { ...csi, selectedNode: "a" }));
   expect(fitting(world, "dy")).toEqual(["b"]);
+});
+
+const claimsGone: Record<string, (world: World) => unknown> = {
+  "is gone": (world) => world.state.delete("claim", "d/dx"),
+  "was made anew": (world) => world.add(makePVC("dx", { ...csi, uid: "anew" })),
+};
+
+test.for(Object.entries(claimsGone))("capacity for a claim that %s is free once the Pod is forgotten", ([, change]) => {
+  const world = makeWorld();
+  assume(world, "p", "a", "dx");
+  change(world);
+  expect(fitting(world, "dy")).toEqual(["b"]);
+  world.state.reservations.forget(podUid("up"));
+  expect(fitting(world, "dy")).toEqual(["a", "b"]);
 });
 
 test("the generation tells assumptions made and ended, and nothing else", () => {

@@ -85,14 +85,16 @@ test.for(Object.entries(publications))("a driver that publishes %s", ([, { sizes
 
 test("of a pool that published nothing the first value is no news, and the next rise is", () => {
   const world = makeWorld();
-  world.state.delete("capacity", "kube-system/pool");
-  world.add(published("10Gi", "2"));
   const [pool] = world.state.pools.all();
+  world.state.delete("capacity", "kube-system/pool");
   world.state.rests.refused(claimUid("ux"), nodeName("n"), pool);
+  world.add(published("10Gi", "2"));
   expect(resting(world)).toEqual(["ux n"]);
+  world.add(published("11Gi", "3"));
+  expect(resting(world)).toEqual([]);
 });
 
-test("a refusal long after the last pause begins a new row; one soon after makes the pause longer", () => {
+test("a refusal long after the last pause begins a new row; one shortly after makes the pause longer", () => {
   const pauses = [5_000, 600_000, 604_999, 605_000].map((at) => {
     const world = makeWorld();
     refuse(world, "x");
