@@ -28,6 +28,9 @@ export interface Holding {
 /** A holder that asks for more is taken to have made a mistake, and would otherwise never be followed. */
 const durationMaxMs: Milliseconds = 3_600_000;
 
+/** @see kubernetes staging/src/k8s.io/api/coordination/v1/types.go, LeaseSpec */
+const transitionsMax = 2 ** 31 - 1;
+
 /** undefined for what is no Lease. */
 export function readLease(body: unknown): Lease | undefined {
   if (!isObject(body)) return undefined;
@@ -56,7 +59,8 @@ export function newLease(namespace: string, name: string, by: Holding): Record<s
 export function renewed({ raw, holder }: Lease, by: Holding): Record<string, unknown> {
   const spec = isObject(raw["spec"]) ? raw["spec"] : {};
   const { leaseTransitions } = spec;
-  const transitions = typeof leaseTransitions === "number" ? leaseTransitions : 0;
+  // One more than an int32 holds, and the API would refuse every write of the Lease from then on.
+  const transitions = typeof leaseTransitions === "number" && leaseTransitions < transitionsMax ? leaseTransitions : 0;
   const taken = { acquireTime: microTime(by.wallTimeMs), leaseTransitions: transitions + 1 };
   return { ...raw, spec: { ...spec, ...heldBy(by), ...(holder !== by.holder && taken) } };
 }

@@ -351,6 +351,15 @@ test("a holder's own duration counts where it is longer than ours, and nonsense 
   }
 });
 
+test("a count of transitions that has no next number begins anew, and the Lease can be taken", async () => {
+  const stage = new Stage();
+  const spec = { holderIdentity: "other", leaseDurationSeconds: 1, leaseTransitions: 2 ** 31 - 1 };
+  await stage.call("POST", { metadata: { name: "berth" }, spec }, path.replace(/\/berth$/, ""));
+  const a = stage.add("a");
+  await stage.advance(12);
+  expect([a.elector.isLeading, (await stage.call("GET")).spec.leaseTransitions]).toEqual([true, 1]);
+});
+
 test("without permission it says what to grant, once, and goes on trying", async () => {
   const stage = new Stage();
   const a = stage.add("a");

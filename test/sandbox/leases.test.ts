@@ -21,6 +21,12 @@ const cases: Record<string, { spec: object; status: number; message?: string }> 
   "nine digits": { spec: { renewTime: "2026-01-01T00:00:00.123456789Z" }, status: 400, message: "cannot parse" },
   "a number for a time": { spec: { renewTime: 1 }, status: 400, message: "cannot parse" },
   "no duration": { spec: { leaseDurationSeconds: 0 }, status: 422, message: "must be greater than 0" },
+  "more transitions than 32 bits hold": {
+    spec: { leaseTransitions: 2 ** 31 },
+    status: 400,
+    message: "cannot unmarshal number 2147483648 into Go struct field LeaseSpec.spec.leaseTransitions of type int32",
+  },
+  "the most transitions": { spec: { leaseTransitions: 2 ** 31 - 1 }, status: 201 },
   "transitions below none": { spec: { leaseTransitions: -1 }, status: 422, message: "greater than or equal to 0" },
 };
 

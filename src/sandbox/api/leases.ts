@@ -4,10 +4,26 @@ import type { FieldError } from "./status.ts";
 import { wrong } from "./validation.ts";
 
 /** The row's part of the table of resources. */
-export const leaseRules = { whyUnreadable: mistimed, check: checkLease } as const;
+export const leaseRules = { whyUnreadable, check: checkLease } as const;
 
 const microTime = "2006-01-02T15:04:05.000000Z07:00";
 const wellTimed = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(?:Z|[+-]\d\d:\d\d)$/;
+
+const int32Max = 2 ** 31 - 1;
+
+function whyUnreadable(lease: JsonObject): string | undefined {
+  return mistimed(lease) ?? tooLong(lease);
+}
+
+/** @see kubernetes staging/src/k8s.io/api/coordination/v1/types.go, LeaseSpec */
+function tooLong(lease: JsonObject): string | undefined {
+  for (const field of ["leaseDurationSeconds", "leaseTransitions"]) {
+    const count = at(lease, "spec", field);
+    if (typeof count !== "number" || Math.abs(count) <= int32Max) continue;
+    return `json: cannot unmarshal number ${count} into Go struct field LeaseSpec.spec.${field} of type int32`;
+  }
+  return undefined;
+}
 
 /**
  * MicroTime is read with exactly six digits after the point (FR-113).
