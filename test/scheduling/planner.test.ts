@@ -74,6 +74,48 @@ const told: Record<string, { given: readonly string[]; claims: readonly string[]
     claims: ["x", "y"],
     says: "volumeAssumed d/y",
   },
+  "a promised volume without the labels or the mode that a claim asks for is not waited for": {
+    given: [
+      ...["pv v 10Gi on=a", "pvc w 5Gi", "assume q a : w", "pv b 10Gi on=a block", "pvc u 5Gi block", "assume r a : u"],
+      ...["pvc x 5Gi selector=tier:fast"],
+    ],
+    claims: ["x"],
+    says: "noMatchingVolume d/x",
+  },
+  "a promised volume of the other mode is not waited for": {
+    given: ["pv b 10Gi on=a block", "pvc u 5Gi block", "assume r a : u", "pvc x 5Gi"],
+    claims: ["x"],
+    says: "noMatchingVolume d/x",
+  },
+  "what one claim alone cannot have of a pool is told of that claim": {
+    given: [
+      ...[...csi, "capacity c csi a 10Gi", "pvc w 8Gi class=csi", "assume q a : w"],
+      ...["pvc x 1Gi class=csi", "pvc y 5Gi class=csi"],
+    ],
+    claims: ["x", "y"],
+    says: "capacityAssumed d/y",
+  },
+  "what all claims together cannot have of a pool is told of the first by name": {
+    given: [
+      ...[...csi, "capacity c csi a 10Gi", "pvc w 8Gi class=csi", "assume q a : w"],
+      ...["pvc x 1Gi class=csi", "pvc y 2Gi class=csi"],
+    ],
+    claims: ["x", "y"],
+    says: "capacityAssumed d/x",
+  },
+  "a claim of no size asks nothing of a pool, and is never told of": {
+    given: [...csi, "capacity c csi a 10Gi", "pvc x - class=csi", "pvc y 6Gi class=csi", "pvc z 6Gi class=csi"],
+    claims: ["x", "y", "z"],
+    says: "notEnoughSpace d/y",
+  },
+  "a topology that the class does not allow is told of the smallest claim": {
+    given: [
+      ...["class csi provisioner=csi.example topology=zone:1", "driver csi.example"],
+      ...["pvc x 9Gi class=csi", "pvc y 5Gi class=csi"],
+    ],
+    claims: ["x", "y"],
+    says: "topologyNotAllowed d/y",
+  },
   "a claim that is being provisioned where nobody publishes capacity any more": {
     given: [...csi, "pvc x 5Gi class=csi selected=a"],
     claims: ["x"],
@@ -89,6 +131,14 @@ const used: Record<string, { given: readonly string[]; claims: readonly string[]
   "room of a file system, though no volume of it that is held would have suited": {
     given: [directory("d1", "60Gi"), directory("d2", "100Gi"), "pvc h 60Gi", "hold holder a : h", "pvc x 70Gi"],
     claims: ["x"],
+  },
+  "a volume, where a larger claim that no volume serves can be provisioned": {
+    given: [
+      ...[...csi, "capacity c csi a 100Gi", "pv v 10Gi on=a class=csi label=tier:fast"],
+      ...["pvc h 5Gi class=csi selector=tier:fast", "hold holder a : h"],
+      ...["pvc x 50Gi class=csi", "pvc y 5Gi class=csi selector=tier:fast"],
+    ],
+    claims: ["x", "y"],
   },
   "one of several pools": {
     given: [

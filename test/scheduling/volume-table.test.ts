@@ -1,0 +1,77 @@
+/** Volumes that are kept for one claim, the order of volumes, and what is counted of them. */
+import { expect, test } from "vitest";
+import { className, volumeName } from "../../src/scheduling/names.ts";
+import { World } from "../support/world.ts";
+
+function given(...lines: string[]): World {
+  const world = new World();
+  for (const line of ["node a", ...lines]) world.apply(line);
+  return world;
+}
+
+const volume = "pv v 10Gi on=a modes=RWO,ROX vac=gold";
+
+const naming: Record<string, { claim: string; keeps: boolean }> = {
+  "that it suits": { claim: "10Gi modes=RWO vac=gold", keeps: true },
+  "that asks for no size": { claim: "- vac=gold", keeps: true },
+  "that it is too small for": { claim: "11Gi vac=gold", keeps: false },
+  "of another class": { claim: "10Gi class=other vac=gold", keeps: false },
+  "of the other volume mode": { claim: "10Gi block vac=gold", keeps: false },
+  "with an access mode that it lacks": { claim: "10Gi modes=RWO,RWX vac=gold", keeps: false },
+  "with other attributes": { claim: "10Gi vac=silver", keeps: false },
+  "with no attributes": { claim: "10Gi", keeps: false },
+  "that is being deleted": { claim: "10Gi vac=gold deleting", keeps: false },
+};
+
+test.for(Object.entries(naming))("a volume named by a pending claim %s", ([, { claim, keeps }]) => {
+  const world = given("class other", volume, "pvc y 5Gi vac=gold", `pvc named ${claim} volume=v half`);
+  const fits = (): boolean => world.fitting(world.pod("p", "y")).length === 1;
+  expect(world.state.volumes.keptFor(volumeName("v"))).toBe(keeps ? "d/named" : undefined);
+  expect(fits()).toBe(!keeps);
+  world.apply(volume);
+  expect(fits()).toBe(!keeps);
+  world.state.delete("claim", "d/named");
+  expect(fits()).toBe(true);
+});
+
+test("volumes come by size to the byte, then by name, however large they are", () => {
+  const world = given();
+  const sizes = {
+    c: "9007199254740993",
+    d: "9007199254740992",
+    b: "9007199254740992",
+    a: "9007199254740994",
+    e: "1Gi",
+  };
+  for (const [name, size] of Object.entries(sizes)) world.apply(`pv ${name} ${size} on=a`);
+  const { volumes } = world.state;
+  const ids = Object.keys(sizes).map((name) => volumes.id(volumeName(name)) ?? -1);
+  const sorted = ids.sort((x, y) => volumes.compare(x, y)).map((id) => volumes.at(id).name);
+  expect(sorted).toEqual(["e", "b", "d", "c", "a"]);
+  expect(ids.map((id) => volumes.compare(id, id))).toEqual([0, 0, 0, 0, 0]);
+});
+
+test("volumes are counted by class and topology, taken or free, as they come, change, are promised and go", () => {
+  const world = given();
+  const counted = (): unknown => [...(world.state.volumes.census.of(className("local"))?.values() ?? [])];
+  const steps: readonly (readonly [string, unknown])[] = [
+    ["pv v 10 on=a", [{ count: 1, free: 1, takenBytes: 0n }]],
+    ["pv w 20 on=a for=other", [{ count: 2, free: 1, takenBytes: 20n }]],
+    ["pv v 15 on=a", [{ count: 2, free: 1, takenBytes: 20n }]],
+    ["pvc x 5", [{ count: 2, free: 1, takenBytes: 20n }]],
+    ["assume p a : x", [{ count: 2, free: 0, takenBytes: 35n }]],
+    ["pv v 16 on=a", [{ count: 2, free: 0, takenBytes: 36n }]],
+    ["forget p", [{ count: 2, free: 1, takenBytes: 20n }]],
+    ["pv w 20 on=a", [{ count: 2, free: 2, takenBytes: 0n }]],
+    ["pv w 20 on=a for=other", [{ count: 2, free: 1, takenBytes: 20n }]],
+    ["delete volume w", [{ count: 1, free: 1, takenBytes: 0n }]],
+    ["delete volume nobody", [{ count: 1, free: 1, takenBytes: 0n }]],
+    ["delete volume v", []],
+  ];
+  for (const [step, want] of steps) {
+    world.apply(step);
+    expect(counted(), step).toEqual(want);
+  }
+  expect(world.state.volumes.census.of(className("local"))).toBeUndefined();
+  expect([...world.state.topologies.nodes.values()].map(({ topologies }) => topologies)).toEqual([[]]);
+});
