@@ -1,6 +1,7 @@
 /** Zones in labels of volumes whose in-tree plugin was migrated, beside what the affinity itself asks (VB §3.5). */
 import { expect, test } from "vitest";
 import { explainPod } from "../../src/scheduling/explain.ts";
+import { filterNodes } from "../../src/scheduling/filter.ts";
 import { makeMigratedNode, makeNode, makePV, makePVC, type VolumeFacts } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
@@ -58,4 +59,7 @@ test("a bound claim whose volume does not exist is refused everywhere, and the c
   const world = makeWorld({});
   world.state.delete("volume", "v");
   expect(world.reasons(world.pod("p", "x"), "n1")).toEqual(["boundVolumeMissing"]);
+  expect(filterNodes(world.state, world.pod("p", "x"), world.nodes())).toMatchObject({
+    doubts: [{ kind: "volume", key: "v" }],
+  });
 });

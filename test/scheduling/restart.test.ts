@@ -67,6 +67,13 @@ test("the driver's next word settles it, and a later change of the claim does no
   expect(ledger.free("lvm", "a")).toEqual([size("70Gi")]);
 });
 
+test("lists that are made again begin nothing anew", () => {
+  const ledger = restarted("claims", { published: "500", volume: "501" });
+  ledger.wait(2 * pollMs);
+  ledger.state.listed();
+  expect(ledger.free("lvm", "a")).toEqual([size("100Gi")]);
+});
+
 test("a claim that a later list shows bound counts in the same way", () => {
   const ledger = restarted("claims", { published: "500", volume: "499" });
   ledger.volume("y", "lvm", "a", "20Gi", "502").claim("y", "lvm", "20Gi", { selectedNode: "a", volume: "pv-y" });
