@@ -27,7 +27,7 @@ export class Disks {
   readonly #rules: readonly DiskRule[];
   readonly #byKey = new Map<string, Known>();
   readonly #ofVolume = new Map<VolumeId, Known>();
-  #sharedCount = 0;
+  readonly #shared = new Set<Known>();
 
   /** @param rules  the first whose label a volume carries counts */
   constructor(rules: readonly DiskRule[]) {
@@ -36,11 +36,11 @@ export class Disks {
 
   /** Whether any volume is a directory of a file system. */
   get areShared(): boolean {
-    return this.#sharedCount > 0;
+    return this.#shared.size > 0;
   }
 
   get areKnown(): boolean {
-    return this.#ofVolume.size > 0;
+    return this.#byKey.size > 0;
   }
 
   of(id: VolumeId): Disk | undefined {
@@ -57,7 +57,7 @@ export class Disks {
     this.#byKey.set(key, disk);
     this.#ofVolume.set(id, disk);
     disk.volumes.add(id);
-    if (rule.kind === "sharedFilesystem") this.#sharedCount++;
+    if (rule.kind === "sharedFilesystem") this.#shared.add(disk);
   }
 
   #remove(id: VolumeId): void {
@@ -65,7 +65,8 @@ export class Disks {
     if (!disk) return;
     this.#ofVolume.delete(id);
     disk.volumes.delete(id);
-    if (disk.volumes.size === 0) this.#byKey.delete(disk.key);
-    if (disk.kind === "sharedFilesystem") this.#sharedCount--;
+    if (disk.volumes.size > 0) return;
+    this.#byKey.delete(disk.key);
+    this.#shared.delete(disk);
   }
 }

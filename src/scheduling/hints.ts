@@ -208,7 +208,7 @@ function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
 /** A rebuilt node may leave an old object behind: it is not added to the new one (departure D17). */
 function leftOverHints({ class: name, objects, newest }: Offer): string[] {
   const old = [...objects.values()].filter((object) => object !== newest);
-  if (old.length === 0 || !newest) return [];
+  if (old.length === 0) return [];
   const described = old.map(capacityText).sort(compareText);
   return [
     `${objects.size} capacity objects for class ${name} cover the same nodes: the newest counts, ${capacityText(newest)}, and not ${list(described)}`,

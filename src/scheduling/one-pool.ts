@@ -91,7 +91,7 @@ export class OnePool {
     let count = 0;
     for (let nth = -1; nth < topologies.length; nth++) {
       const offer = (nth < 0 ? everywhere : topologies[nth])?.pools.get(name);
-      if (!offer?.newest) continue;
+      if (!offer) continue;
       count++;
       last = offer;
       if (best && compareText(best.key, offer.pool.key) < 0) continue;

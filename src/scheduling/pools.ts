@@ -19,7 +19,7 @@ export interface Offer {
   readonly pool: Pool;
   readonly objects: Map<string, Published>;
   /** The newest object, the one that counts: a rebuilt node may leave an old one behind (departure D17). */
-  newest: Published | undefined;
+  newest: Published;
 }
 
 /** Changed only by `CapacityLedger` and its parts. */
@@ -49,8 +49,7 @@ export interface Made {
 
 /** Whether anything says what the pool has. */
 export function isPublished({ offers }: Pool): boolean {
-  for (const { newest } of offers.values()) if (newest) return true;
-  return false;
+  return offers.size > 0;
 }
 
 /** What a class can draw on from a node in these topologies, in a stable order. */
@@ -58,23 +57,23 @@ export function offersOf(topologies: readonly Topology[], className: ClassName):
   const found: Offer[] = [];
   for (const topology of topologies) {
     const offer = topology.pools.get(className);
-    if (offer?.newest) found.push(offer);
+    if (offer) found.push(offer);
   }
-  return found.length > 1 ? found.sort((a, b) => compareText(a.pool.key, b.pool.key)) : found;
+  return found.sort((a, b) => compareText(a.pool.key, b.pool.key));
 }
 
 const nothing = -1n as Bytes;
 
-/** The largest single volume that the class can get; below zero where nothing is published. @see VB §2.2, limit */
+/** The largest single volume that the class can get; below zero where the object says no size. @see VB §2.2, limit */
 export function limitOf({ newest }: Offer): Bytes {
-  return newest?.maximumVolumeSize ?? newest?.capacity ?? nothing;
+  return newest.maximumVolumeSize ?? newest.capacity ?? nothing;
 }
 
-/** What is published for the class, or for no class: a maximum above the capacity is believed (decision 10). */
+/** What is published for the class: a maximum above the capacity is believed (decision 10). */
 export function publishedOf({ newest }: Offer): Bytes {
-  if (newest?.capacity === undefined) return newest?.maximumVolumeSize ?? nothing;
-  const { capacity, maximumVolumeSize } = newest;
-  return maximumVolumeSize !== undefined && maximumVolumeSize > capacity ? maximumVolumeSize : capacity;
+  const { capacity = nothing, maximumVolumeSize = nothing } = newest;
+  if (maximumVolumeSize > capacity) return maximumVolumeSize;
+  return capacity;
 }
 
 /**
@@ -84,17 +83,16 @@ export function publishedOf({ newest }: Offer): Bytes {
 export function leastPublished({ offers }: Pool): Bytes {
   let least: Bytes | undefined;
   for (const offer of offers.values()) {
-    if (!offer.newest) continue;
     const published = publishedOf(offer);
     if (least === undefined || published < least) least = published;
   }
   return least ?? nothing;
 }
 
-/** All that could be provisioned if nothing were promised. */
+/** All that could be provisioned if nothing were promised; below zero where nothing is published. */
 export function totalOf(pool: Pool): Bytes {
   const published = leastPublished(pool);
-  return pool.used && published > nothing ? subtractBytes(published, pool.used()) : published;
+  return pool.used ? subtractBytes(published, pool.used()) : published;
 }
 
 /** Derived, never stored; below zero after a republication under what is promised. */
@@ -106,7 +104,7 @@ export function freeOf(pool: Pool): Bytes {
 export function isAware(pool: Pool, volumeVersion: string): boolean {
   for (const offer of pool.offers.values()) {
     const { newest } = offer;
-    if (!newest || publishedOf(offer) > leastPublished(pool)) continue;
+    if (publishedOf(offer) > leastPublished(pool)) continue;
     if (isLaterVersion(volumeVersion, newest.resourceVersion) === false) return true;
   }
   return false;

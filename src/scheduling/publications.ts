@@ -58,13 +58,12 @@ export class Publications {
 
   /** Returns the pool that the object now speaks of. */
   put(id: string, object: Published, place: Place): Pool {
-    const offer = this.#offer(place);
+    const offer = this.#offer(place, object);
     const known = this.#byId.get(id);
     if (known === offer) this.#topologies.release(place.topology);
     else if (known) this.remove(id);
     this.#byId.set(id, offer);
-    offer.objects.set(id, object);
-    this.#refresh(offer);
+    this.#change(offer, (objects) => objects.set(id, object));
     return offer.pool;
   }
 
@@ -73,9 +72,8 @@ export class Publications {
     if (!offer) return;
     const { pool } = offer;
     this.#byId.delete(id);
-    offer.objects.delete(id);
-    this.#refresh(offer);
-    if (offer.objects.size === 0) {
+    if (offer.objects.size > 1) this.#change(offer, (objects) => objects.delete(id));
+    else {
       pool.offers.delete(offer.class);
       pool.topology.pools.delete(offer.class);
       deleteIn(this.#byClass, offer.class, offer);
@@ -91,14 +89,14 @@ export class Publications {
     if (pool.offers.size + pool.demands.size + pool.holds === 0) this.#byKey.delete(pool.key);
   }
 
-  #offer({ class: name, topology, used }: Place): Offer {
+  #offer({ class: name, topology, used }: Place, newest: Published): Offer {
     const known = topology.pools.get(name);
     if (known) return known;
     const key: PoolKey = `${this.groupOf(name)} ${topology.identity}`;
     const pool = this.#byKey.get(key) ?? emptyPool(key, topology, used);
     this.#byKey.set(key, pool);
     this.#silent.delete(pool);
-    const offer: Offer = { class: name, pool, objects: new Map(), newest: undefined };
+    const offer: Offer = { class: name, pool, objects: new Map(), newest };
     pool.offers.set(name, offer);
     topology.pools.set(name, offer);
     setIn(this.#byClass, name).add(offer);
@@ -106,14 +104,13 @@ export class Publications {
   }
 
   /** A drop counts from one word to the next of one object: what comes anew, or vanishes, settles nothing. */
-  #refresh(offer: Offer): void {
-    const { pool } = offer;
-    const [before, spoke] = [totalOf(pool), offer.newest?.key];
-    offer.newest = undefined;
-    for (const object of offer.objects.values()) {
-      if (!offer.newest || isNewer(object, offer.newest)) offer.newest = object;
-    }
-    if (pool.used || spoke !== offer.newest?.key) return;
+  #change(offer: Offer, change: (objects: Offer["objects"]) => void): void {
+    const { pool, objects, newest } = offer;
+    const before = totalOf(pool);
+    const isKnown = objects.size > 0;
+    change(objects);
+    offer.newest = objects.values().reduce((one, other) => (isNewer(other, one) ? other : one));
+    if (pool.used || !isKnown || newest.key !== offer.newest.key) return;
     const dropped = subtractBytes(before, totalOf(pool));
     if (dropped > zero) drop(pool.demands, dropped);
   }

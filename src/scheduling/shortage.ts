@@ -126,7 +126,7 @@ function lackOf(pool: Pool, items: readonly OpenItem[]): Lack {
     // The room of a sibling: how large its volumes may be says nothing of this class.
     if (room.offer.class !== name) areAllHeard = false;
     else if (
-      room.offer.newest?.maximumVolumeSize !== undefined &&
+      room.offer.newest.maximumVolumeSize !== undefined &&
       bytes > largest(room.limit, limits.get(name)?.asked ?? zero)
     ) {
       limits.set(name, { class: name, is: room.limit, asked: bytes });
@@ -143,7 +143,6 @@ function lackOf(pool: Pool, items: readonly OpenItem[]): Lack {
  */
 function publishedWith(pool: Pool, limits: ReadonlyMap<ClassName, Limit>): Bytes {
   const published = [...pool.offers.values()].flatMap((offer) => {
-    if (!offer.newest) return [];
     return [largest(publishedOf(offer), limits.get(offer.class)?.asked ?? zero)];
   });
   return published.reduce((least, bytes) => (largest(least, bytes) === least ? bytes : least));

@@ -47,7 +47,7 @@ function describePool(pool: Pool, nodes: NodeSources) {
     demands: demands.size,
     sources: Array.from(offers.values(), (offer) => ({
       class: offer.class,
-      source: nodes.nameOf(offer.class) ?? `CSIStorageCapacity ${offer.newest?.key}`,
+      source: nodes.nameOf(offer.class) ?? `CSIStorageCapacity ${offer.newest.key}`,
       published: publishedOf(offer),
       largestVolume: limitOf(offer),
     })),

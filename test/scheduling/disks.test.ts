@@ -206,3 +206,19 @@ test("what a zone's nodes share is chosen among as what a node has alone", () =>
   expect(zoned.planned(zoned.pod("p", "x", "y"), "a")).toEqual(["x=d1", "y=e1"]);
   expect(zoned.planned(zoned.pod("p", "x", "y", "z"), "b")).toEqual(["x=d1", "y=e1", "z=own"]);
 });
+
+test("what is known of disks is no more than the volumes that are there say", () => {
+  const world = nodes("node a");
+  const known = (line = ""): readonly boolean[] => {
+    world.apply(line);
+    return [world.state.disks.areKnown, world.state.disks.areShared];
+  };
+  expect(known("pv v1 1Gi on=a")).toEqual([false, false]);
+  expect(known("pv p1 1Gi on=a label=drive:sda")).toEqual([true, false]);
+  expect(known("pv d1 1Gi on=a label=fs:root")).toEqual([true, true]);
+  expect(known("pv d2 1Gi on=a label=fs:root")).toEqual([true, true]);
+  expect(known("delete volume p1")).toEqual([true, true]);
+  expect(known("pv d1 1Gi on=a")).toEqual([true, true]);
+  expect(known("pv d2 1Gi on=a label=drive:sda")).toEqual([true, false]);
+  expect(known("delete volume d2")).toEqual([false, false]);
+});

@@ -51,6 +51,13 @@ test("a drop that settled one demand settles no other, whichever was promised fi
   }
 });
 
+test("what is left of the drops that settled one demand is of those promised before them only", () => {
+  const ledger = selected(published(), "x", "30Gi").object("c", "lvm", "a", "40Gi");
+  selected(ledger, "y", "30Gi").object("c", "lvm", "a", "30Gi");
+  ledger.volume("x", "lvm", "a", "30Gi").volume("y", "lvm", "a", "30Gi");
+  expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(0), ["uy"]]);
+});
+
 test("a volume that is larger than its claim takes what it is", () => {
   const ledger = selected(published(), "x", "1Gi");
   expect(free(ledger)).toBe(gi(99));
