@@ -104,7 +104,7 @@ class Fill {
     let promised = pool.promised;
     for (let index = 0; index < this.#open.length; index++) {
       if (volumes[index] !== provisioned || pools[index] !== pool) continue;
-      promised = addBytes(promised, this.#open[index]?.bytes ?? zero);
+      promised = addBytes(promised, (this.#open[index] as Open).bytes);
     }
     return percentOf(addBytes(used, promised), addBytes(used, totalOf(pool)));
   }

@@ -37,14 +37,16 @@ class UpstreamScore {
   readonly #curve: Float64Array;
   /** Of the plan that is looked at, by class: what it asks, and what stands against that. */
   readonly #classes: ClassName[] = [];
-  readonly #requested: number[] = [];
-  readonly #capacity: number[] = [];
+  readonly #requested: Float64Array;
+  readonly #capacity: Float64Array;
 
   constructor(state: ClusterState, open: readonly Open[]) {
     this.#state = state;
     this.#open = open;
     this.#asked = Float64Array.from(open, ({ want }) => want.size);
     this.#areSettled = open.map(isSettled);
+    this.#requested = new Float64Array(open.length);
+    this.#capacity = new Float64Array(open.length);
     this.#curve = Float64Array.from({ length: 101 }, (_, percent) => shapeAt(state.scoring.shape, percent));
   }
 
@@ -85,7 +87,7 @@ class UpstreamScore {
     let capacity = zero;
     for (const [index, id] of volumes.entries()) {
       if (id === provisioned || this.#classOf(index, id) !== name) continue;
-      requested = addBytes(requested, this.#open[index]?.bytes ?? zero);
+      requested = addBytes(requested, (this.#open[index] as Open).bytes);
       capacity = addBytes(capacity, this.#state.volumes.at(id).capacity);
     }
     return percentOf(requested, capacity);

@@ -64,7 +64,7 @@ const fills: Record<string, Case> = {
   },
   // A volume of its own is among the taken: 1 of 1 + 3 on a, 1 of 1 on b.
   "a claim with a volume that is reserved for it": {
-    world: ["node a", "node b", "pv own for=x", "pv 1 on=a", "pv 2 on=a", "pv 3 on=a", "pvc x"],
+    world: ["node a", "node b", "pv 1 on=a", "pv own for=x", "pv 2 on=a", "pv 3 on=a", "pvc x"],
     mounts: "x",
     want: { a: 25, b: 100 },
   },
@@ -165,6 +165,18 @@ const fills: Record<string, Case> = {
     mounts: "x y",
     want: { a: 10 },
   },
+  "a disk of two, and a claim that a provisioner works on": {
+    world: [
+      "class mute provisioner=mute.example",
+      "node a",
+      "pv 1 on=a",
+      "pv 2 on=a",
+      "pvc x",
+      "pvc y class=mute selected=a",
+    ],
+    mounts: "x y",
+    want: { a: 50 },
+  },
   "nothing is known": {
     world: ["class mute provisioner=mute.example", "node a", "pvc y class=mute"],
     mounts: "y",
@@ -229,18 +241,30 @@ const scores: Record<string, Case> = {
     mounts: "x y",
     want: { a: 63 },
   },
-  // 75 and 90; the sums of each class are its own.
-  "two classes, one of them beyond exact numbers": {
+  // 75 and 50; the sums of each class are its own.
+  "two classes beyond exact numbers": {
     world: [
       "class other",
       "node a",
       "pv 1 400Ti on=a",
-      "pv 2 100Gi on=a class=other",
+      "pv 2 100Ti on=a class=other",
       "pvc x 100Ti",
-      "pvc y 10Gi class=other",
+      "pvc y 50Ti class=other",
     ],
     mounts: "x y",
-    want: { a: 83 },
+    want: { a: 63 },
+  },
+  "a disk beyond exact numbers, and a claim of its class that is provisioned": {
+    world: [
+      ...csi,
+      "node a",
+      "pv 1 400Ti on=a class=csi",
+      "capacity c csi a 1000Gi",
+      "pvc x 100Ti class=csi",
+      "pvc y 100Gi class=csi",
+    ],
+    mounts: "x y",
+    want: { a: 75 },
   },
   "a disk and a pool: the disk alone": {
     world: [...csi, "node a", "pv 1 20Gi on=a", "capacity c csi a 1000Gi", "pvc x 10Gi", "pvc y 10Gi class=csi"],
