@@ -58,6 +58,23 @@ test("what is left of the drops that settled one demand is of those promised bef
   expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(0), ["uy"]]);
 });
 
+test("a demand that is older than its pool does not miss the first drop there", () => {
+  const ledger = selected(new Ledger(["lvm"]).node("a"), "x", "40Gi");
+  ledger.object("c", "lvm", "a", "100Gi").object("c", "lvm", "a", "60Gi").volume("x", "lvm", "a", "40Gi");
+  expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(60), []]);
+});
+
+test("a demand is not moved to another pool because a third one is published no more", () => {
+  const ledger = published();
+  ledger.world.apply("node a kubernetes.io/os=linux");
+  expect(selected(ledger, "x", "60Gi").free("lvm", "a").map(Number).join()).toBe(gi(40));
+  ledger.world.apply("capacity z lvm - 100Gi at=kubernetes.io/os:linux");
+  ledger.node("b").object("d", "lvm", "b", "100Gi").claim("y", "lvm", "30Gi", { selectedNode: "b" });
+  expect(ledger.free("lvm", "b")).toEqual([size("70Gi")]);
+  ledger.state.delete("capacity", "kube-system/d");
+  expect(free(ledger)).toBe(gi(40, 100));
+});
+
 test("a volume that is larger than its claim takes what it is", () => {
   const ledger = selected(published(), "x", "1Gi");
   expect(free(ledger)).toBe(gi(99));
