@@ -131,6 +131,40 @@ const cases: Record<string, Case> = {
     mounts: ["x"],
     want: { "least-surplus": {}, "most-allocated": {}, spread: {}, upstream: {} },
   },
+  // a: 1 of 1 disk, 5 of 10Gi. Of b nothing is known: it comes last either way.
+  "a disk, and a driver that publishes no capacity": {
+    objects: [
+      makeClass("mute", { provisioner: "mute.example" }),
+      makeDriver("mute.example", false),
+      ...nodes("a", "b"),
+      makePV("v", { on: "a", class: "mute", capacity: "10Gi" }),
+      makePVC("x", { class: "mute", request: "5Gi" }),
+    ],
+    mounts: ["x"],
+    want: {
+      "least-surplus": { a: 10, b: 2 },
+      "most-allocated": { a: 10, b: 2 },
+      spread: { a: 10, b: 2 },
+      upstream: { a: 5, b: 0 },
+    },
+  },
+  // 0 and 25 percent.
+  "a pool of which less than a percent is asked, and a small one": {
+    objects: [
+      ...csi,
+      ...nodes("a", "b"),
+      room("a", "1000Gi"),
+      room("b", "20Gi"),
+      makePVC("x", { class: "csi", request: "5Gi" }),
+    ],
+    mounts: ["x"],
+    want: {
+      "least-surplus": {},
+      "most-allocated": { a: 2, b: 10 },
+      spread: { a: 10, b: 2 },
+      upstream: { a: 10, b: 8 },
+    },
+  },
   "claims that are bound already": {
     objects: [
       ...nodes("a", "b"),
