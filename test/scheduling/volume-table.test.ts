@@ -48,6 +48,8 @@ test("volumes come by size to the byte, then by name, however large they are", (
   const ids = Object.keys(sizes).map((name) => volumes.id(volumeName(name)) ?? -1);
   const sorted = ids.sort((x, y) => volumes.compare(x, y)).map((id) => volumes.at(id).name);
   expect(sorted).toEqual(["e", "b", "d", "c", "a"]);
+  for (const x of ids)
+    for (const y of ids) expect(Math.sign(volumes.compare(x, y)) + Math.sign(volumes.compare(y, x))).toBe(0);
   expect(ids.map((id) => volumes.compare(id, id))).toEqual([0, 0, 0, 0, 0]);
 });
 
@@ -74,4 +76,16 @@ test("volumes are counted by class and topology, taken or free, as they come, ch
   }
   expect(world.state.volumes.census.of(className("local"))).toBeUndefined();
   expect([...world.state.topologies.nodes.values()].map(({ topologies }) => topologies)).toEqual([[]]);
+});
+
+test("a number is free once its volume is gone, and there are as many as volumes", () => {
+  const world = given(...Array.from({ length: 130 }, (_, nth) => `pv v${nth} ${nth + 1} on=a`));
+  const { volumes } = world.state;
+  const idOf = (name: string): number => volumes.id(volumeName(name)) ?? -1;
+  for (let nth = 0; nth < 130; nth++) expect(volumes.size[idOf(`v${nth}`)]).toBe(nth + 1);
+  const id = idOf("v7");
+  world.apply("delete volume v7");
+  expect(() => volumes.at(id)).toThrow(`no volume under number ${id}`);
+  world.apply("pv w 10 on=a");
+  expect(idOf("w")).toBe(id);
 });
