@@ -6,6 +6,7 @@
 import { driverOf } from "./drivers.ts";
 import { type ClaimUid, compareText, type NodeName } from "./names.ts";
 import type { Claim, StorageClass } from "./objects.ts";
+import type { PoolKey } from "./plan.ts";
 import { freeOf, limitOf, type Offer, type Pool, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
 import type { NodeReason } from "./reasons.ts";
@@ -49,11 +50,14 @@ export interface Provision {
   readonly needsDriver: boolean;
   /** Where a provisioner refused the claim a short time ago (departure D18). */
   readonly resting: readonly Resting[];
+  readonly restingNodes: ReadonlySet<NodeName>;
+  readonly restingPools: ReadonlySet<PoolKey>;
 }
 
 export function provisionOf(state: ClusterState, claim: Claim, storageClass: StorageClass): Provision {
   const driver = driverOf(storageClass.provisioner);
   const provisioned = isProvisioned(state, storageClass);
+  const resting = state.rests.of(claim.uid);
   return {
     claim,
     class: storageClass,
@@ -62,7 +66,9 @@ export function provisionOf(state: ClusterState, claim: Claim, storageClass: Sto
     never: !provisioned ? "noMatchingVolume" : claim.selector ? "selectorNotProvisionable" : undefined,
     needsCapacity: claim.request !== undefined && publishesCapacity(state, storageClass),
     needsDriver: state.driverNodes.has(driver),
-    resting: state.rests.of(claim.uid),
+    resting,
+    restingNodes: new Set(resting.map(({ node }) => node)),
+    restingPools: new Set(resting.flatMap(({ pool }) => (pool === undefined ? [] : [pool]))),
   };
 }
 
@@ -132,13 +138,12 @@ export function whyNotProvision(
   return full ?? (isResting(provision, node.name, rooms) ? "provisioningBackoff" : undefined);
 }
 
-/** A node rests if it was refused itself, or if all it could draw on is a pool that was refused on another node. */
-function isResting({ resting }: Provision, node: NodeName, rooms: () => readonly Room[]): boolean {
-  return resting.some(
-    (rest) =>
-      rest.node === node ||
-      (rest.pool !== undefined && rooms().length > 0 && rooms().every(({ pool }) => pool.key === rest.pool)),
-  );
+/** A node rests if it was refused itself, or if all it could draw on are pools that were refused on other nodes. */
+function isResting({ restingNodes, restingPools }: Provision, node: NodeName, rooms: () => readonly Room[]): boolean {
+  if (restingNodes.has(node)) return true;
+  if (restingPools.size === 0) return false;
+  const reached = rooms();
+  return reached.length > 0 && reached.every(({ pool }) => restingPools.has(pool.key));
 }
 
 function isRegistered(state: ClusterState, node: NodeName, driver: string): boolean {

@@ -45,10 +45,15 @@ const pauseMaxMs = 300_000;
 /** Refusals further apart than this after a pause are not in a row. */
 const rowMs = 2 * pauseMaxMs;
 const restsMax = 10_000;
+/** More tries of one claim than fit into the longest pause: nobody can make Berth remember, and look through, more than this. */
+const restsPerClaimMax = 256;
 
 const none: readonly Resting[] = [];
 
-/** Which claims are not to be provisioned where, by the clock. At most 10,000 rests: the one that was refused longest ago goes. */
+/**
+ * Which claims are not to be provisioned where, by the clock. At most 10,000 rests, 256 of them one claim's: beyond that the one
+ * that was refused longest ago goes, of the claim itself first.
+ */
 export class Rests {
   readonly #clock: () => number;
   /** The claim that was refused last comes last. */
@@ -74,6 +79,8 @@ export class Rests {
     const pause = Math.min(pauseMaxMs, pauseFirstMs * 2 ** Math.min(refusals - 1, 20));
     const lowest = pool && isPublished(pool) ? totalOf(pool) : undefined;
     this.#add(claim, { place, node, pool: pool?.key, refusals, refusedAt: now, until: now + pause, lowest });
+    const own = this.#byClaim.get(claim);
+    if (own && own.size > restsPerClaimMax) this.#removeOldestOf(claim, own);
     if (this.#count > restsMax) this.#removeOldest();
   }
 
@@ -150,11 +157,12 @@ export class Rests {
   }
 
   #removeOldest(): void {
-    for (const [claim, rests] of this.#byClaim) {
-      for (const rest of rests.values()) {
-        this.#remove(claim, rest);
-        return;
-      }
-    }
+    const oldest = this.#byClaim.entries().next().value;
+    if (oldest) this.#removeOldestOf(...oldest);
+  }
+
+  /** Each refusal puts its rest at the end. */
+  #removeOldestOf(claim: ClaimUid, rests: ReadonlyMap<string, Rest>): void {
+    this.#remove(claim, rests.values().next().value);
   }
 }

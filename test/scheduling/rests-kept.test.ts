@@ -48,6 +48,15 @@ test("of more than ten thousand the one goes whose claim was refused longest ago
   expect([rests.of(uid(0)).length, rests.of(uid(1)).length, rests.of(uid(2)).length]).toEqual([2, 0, 1]);
 });
 
+test("of more than 256 of one claim its own oldest goes, and nobody else's", () => {
+  const { rests } = make();
+  rests.refused(claimUid("other"), n1, undefined);
+  for (let node = 0; node < 10_001; node++) rests.refused(x, nodeName(`m${node}`), undefined);
+  const kept = rests.of(x).map(({ node }) => node);
+  expect([kept.length, kept.at(0), kept.at(-1)]).toEqual([256, "m9745", "m10000"]);
+  expect(rests.of(claimUid("other"))).toHaveLength(1);
+});
+
 test("a claim whose rests are forgotten is no longer listed, and may rest anew", () => {
   const { rests } = make();
   rests.refused(x, n1, undefined);
