@@ -8,8 +8,8 @@
  *
  * A volume is taken unless any claim may have it: one that is Released, reserved or assumed is taken; one that is merely held is
  * not. CSIStorageCapacity publishes what is free and nothing else, so a pool's total is what it publishes and what its
- * classes have used on the node: their taken volumes that reach it. A node that carries its whole capacity says the total itself. A demand that is not settled yet counts beside its volume.
- * Claims of drivers that publish no capacity are left out.
+ * classes have used on the node: their taken volumes that reach it. A node that carries its whole capacity says the total
+ * itself. A demand that is not settled yet counts beside its volume. Claims of drivers that publish no capacity are left out.
  */
 import type { ClassName } from "./names.ts";
 import { isSettled, type Open } from "./open-claim.ts";

@@ -45,7 +45,7 @@ const pauseMaxMs = 300_000;
 /** Refusals further apart than this after a pause are not in a row. */
 const rowMs = 2 * pauseMaxMs;
 const restsMax = 10_000;
-/** More tries of one claim than fit into the longest pause: nobody can make Berth remember, and look through, more than this. */
+/** Whoever may write one claim cannot make Berth remember, and look through, more than this. */
 const restsPerClaimMax = 256;
 
 const none: readonly Resting[] = [];
