@@ -1,5 +1,6 @@
 /** Events on Pods: best effort, few, bounded, never in the way of a bind. */
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
+import { setNewest } from "../scheduling/indexes.ts";
 import type { KubeWriter, PodEvent } from "./ports.ts";
 
 /** Events that wait to be written; more are dropped. */
@@ -29,10 +30,7 @@ export class EventQueue {
     const last = this.#said.get(words);
     if (last !== undefined && now - last < repeatAfterMs) return;
     if (this.#queue.length >= queuedMax) return;
-    this.#said.delete(words);
-    this.#said.set(words, now);
-    const oldest = this.#said.size > rememberedMax ? this.#said.keys().next().value : undefined;
-    if (oldest !== undefined) this.#said.delete(oldest);
+    setNewest(this.#said, words, now, rememberedMax);
     this.#queue.push(event);
     if (!this.#isWriting) void this.#writeAll();
   }

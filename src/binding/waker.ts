@@ -11,6 +11,7 @@
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime, Timer } from "../runtime/runtime.ts";
 import { filterNodes } from "../scheduling/filter.ts";
+import { setNewest } from "../scheduling/indexes.ts";
 import type { NodeName, PodUid } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { BindingCluster, Change, KubeWriter } from "./ports.ts";
@@ -64,12 +65,8 @@ export class Waker {
   refused(pod: Pod): void {
     const now = this.#deps.runtime.now();
     const wakes = this.#waiting.get(pod.uid)?.wakes ?? 0;
-    this.#waiting.delete(pod.uid);
-    this.#waiting.set(pod.uid, { pod, refusedAt: now, wakes, nextLookAt: now + pauseAfter(wakes), seen: "" });
-    if (this.#waiting.size > podsMax) {
-      const oldest = this.#waiting.keys().next().value;
-      if (oldest !== undefined) this.#waiting.delete(oldest);
-    }
+    const waiting = { pod, refusedAt: now, wakes, nextLookAt: now + pauseAfter(wakes), seen: "" };
+    setNewest(this.#waiting, pod.uid, waiting, podsMax);
     this.#start();
   }
 

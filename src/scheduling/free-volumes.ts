@@ -3,7 +3,7 @@
  * of those slabs that one node alone reaches, laid out for decisions.
  */
 import { Blocks, type SlotSource } from "./blocks.ts";
-import { count, deleteIn, setIn } from "./indexes.ts";
+import { count, deleteIn, setIn, setNewest } from "./indexes.ts";
 import type { ClassName } from "./names.ts";
 import type { NodeEntry, Topologies, Topology } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
@@ -69,12 +69,7 @@ export class FreeVolumes {
   blocksOf(name: ClassName): Blocks | undefined {
     if (!this.#counts.has(name)) return undefined;
     const blocks = this.#blocks.get(name) ?? new Blocks();
-    this.#blocks.delete(name);
-    this.#blocks.set(name, blocks);
-    if (this.#blocks.size > blocksMax) {
-      const oldest = this.#blocks.keys().next().value;
-      if (oldest !== undefined) this.#blocks.delete(oldest);
-    }
+    setNewest(this.#blocks, name, blocks, blocksMax);
     return blocks;
   }
 

@@ -1,4 +1,4 @@
-/** Maps of sets: the building block of every index. */
+/** Maps of sets, the building block of every index, and maps that forget. */
 
 /** The set under `key`, made when there is none. */
 export function setIn<K, V>(index: Map<K, Set<V>>, key: K): Set<V> {
@@ -29,4 +29,15 @@ export function count<K>(counts: Map<K, number>, key: K, by: number): void {
   const total = (counts.get(key) ?? 0) + by;
   if (total === 0) counts.delete(key);
   else counts.set(key, total);
+}
+
+/** Sets the value as the newest; of more than `max` the oldest goes. */
+export function setNewest<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
 }

@@ -2,6 +2,7 @@
  * Sets of labels under small numbers. Volumes that carry the same labels share one, so that a selector is matched once for all of
  * them, and one claim's answers serve the next that asks the same.
  */
+import { setNewest } from "./indexes.ts";
 import { compareText } from "./names.ts";
 import type { Labels } from "./objects.ts";
 import { type LabelSelector, matchesLabels } from "./selectors.ts";
@@ -46,12 +47,7 @@ export class LabelSets {
   /** For one decision: it must not outlive a change of state. */
   matchesOf(selector: LabelSelector): LabelMatches {
     const matches = this.#matches.get(selector.identity) ?? new LabelMatches(this, selector);
-    this.#matches.delete(selector.identity);
-    this.#matches.set(selector.identity, matches);
-    if (this.#matches.size > selectorsMax) {
-      const oldest = this.#matches.keys().next().value;
-      if (oldest !== undefined) this.#matches.delete(oldest);
-    }
+    setNewest(this.#matches, selector.identity, matches, selectorsMax);
     matches.grow(this.#sets.length);
     return matches;
   }

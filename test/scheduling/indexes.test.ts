@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { count, deleteIn, mapIn, setIn } from "../../src/scheduling/indexes.ts";
+import { count, deleteIn, mapIn, setIn, setNewest } from "../../src/scheduling/indexes.ts";
 
 test("what is under a key is made once", () => {
   const sets = new Map<string, Set<number>>();
@@ -33,4 +33,19 @@ test("a count that reaches zero is dropped", () => {
   expect(counts).toEqual(new Map([["a", 3]]));
   count(counts, "a", -3);
   expect(counts.size).toBe(0);
+});
+
+test("of more than the most the one that was set longest ago goes, and one that is set again is the newest", () => {
+  const map = new Map<string | undefined, number>();
+  for (const [value, key] of ["a", undefined, "a", "b", "c"].entries()) setNewest(map, key, value, 2);
+  expect([...map]).toEqual([
+    ["b", 3],
+    ["c", 4],
+  ]);
+  setNewest(map, "b", 5, 2);
+  setNewest(map, undefined, 6, 2);
+  expect([...map]).toEqual([
+    ["b", 5],
+    [undefined, 6],
+  ]);
 });
