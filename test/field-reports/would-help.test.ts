@@ -16,6 +16,7 @@ import {
 } from "../support/make.ts";
 import { NodeValues } from "../support/node-values.ts";
 import { follow, type Made } from "../support/remedy.ts";
+import { runs } from "../support/runs.ts";
 import { World } from "../support/world.ts";
 
 /** Mulberry32. */
@@ -148,7 +149,7 @@ function randomWorld(seed: number): Made & { readonly offered: readonly string[]
   return { world, ...rest, offered: offered.length > 0 ? offered : nodes };
 }
 
-const blocks = Number(process.env["HELP_BLOCKS"] ?? 10);
+const blocks = runs(10);
 const tally = new Map<string, number>();
 
 test.for(Array.from({ length: blocks }, (_, index) => index))("in a hundred random clusters each (%i)", (block) => {

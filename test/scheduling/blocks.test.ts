@@ -5,6 +5,7 @@ import { filterNodes } from "../../src/scheduling/filter.ts";
 import { className, nodeName, podUid, volumeName } from "../../src/scheduling/names.ts";
 import type { Plan } from "../../src/scheduling/plan.ts";
 import { makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
+import { runs } from "../support/runs.ts";
 import { describePlan, World } from "../support/world.ts";
 
 const nodes = ["a", "b", "c"].map(nodeName);
@@ -127,9 +128,9 @@ test("a state that is asked after every change answers as one that is asked once
       expect(once.state.volumes.census.of(className("local")) ?? new Map()).toEqual(walked(once));
       fitting += once.fitting(once.pod("p", "x", "y")).length;
     }),
-    { numRuns: Number(process.env["STATE_RUNS"] ?? 150) },
+    { numRuns: runs(150) },
   );
-  expect(fitting).toBeGreaterThan(20);
+  expect(fitting).toBeGreaterThan(runs(20));
 });
 
 test("a node that outgrows its place again and again, and every node after it, keeps its own volumes", () => {

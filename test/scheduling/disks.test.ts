@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { podUid } from "../../src/scheduling/names.ts";
 import { makePV, makePVC } from "../support/make.ts";
+import { runs } from "../support/runs.ts";
 import { World } from "../support/world.ts";
 
 const disks = [
@@ -191,9 +192,9 @@ test("random claims over random file systems fit whenever some choice of volumes
       const taken = world.planned(pod, "a").map((one) => Number(one.split("=v")[1]));
       expect(total(taken)).toBe(best);
     }),
-    { numRuns: 400, seed: 20_261_130 },
+    { numRuns: runs(400), seed: 20_261_130 },
   );
-  expect(fitted).toBeGreaterThan(50);
+  expect(fitted).toBeGreaterThan(runs(50));
 });
 
 test("what a zone's nodes share is chosen among as what a node has alone", () => {

@@ -5,6 +5,7 @@ import { type Item, pack } from "../../src/scheduling/packing.ts";
 import type { Offer, Pool } from "../../src/scheduling/pools.ts";
 import type { Room } from "../../src/scheduling/provisioning.ts";
 import type { Bytes } from "../../src/scheduling/quantity.ts";
+import { runs } from "../support/runs.ts";
 
 const limitless = 2n ** 80n;
 
@@ -81,7 +82,7 @@ test("any few claims into any few pools are packed whenever that can be", () => 
       expect(packed !== undefined).toBe(tries.some((pools) => fits(asked, pools)));
       if (packed) expect(fits(asked, packed)).toBe(true);
     }),
-    { numRuns: 500, seed: 20_261_130 },
+    { numRuns: runs(500), seed: 20_261_130 },
   );
 });
 

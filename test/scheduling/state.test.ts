@@ -13,6 +13,7 @@ import {
   makePVC,
   type Raw,
 } from "../support/make.ts";
+import { runs } from "../support/runs.ts";
 import { describePlan, World } from "../support/world.ts";
 
 const names = ["a", "b", "c"] as const;
@@ -176,6 +177,6 @@ test("any history of additions, changes and deletions answers like a fresh state
       fc.pre(JSON.stringify(demands(lived)) === JSON.stringify(demands(fresh)));
       expect(told).toEqual(toldFresh);
     }),
-    { numRuns: Number(process.env["STATE_RUNS"] ?? 1_500) },
+    { numRuns: runs(1_500) },
   );
 });
