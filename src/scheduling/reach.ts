@@ -5,7 +5,7 @@
  * only so many are kept as the Pod's claims can choose among. Where a node has both, or is in several such topologies, they are
  * merged.
  */
-import { type Blocks, makeRun, type Run, writeSlot } from "./blocks.ts";
+import { type Blocks, makeRun, type Run, slotOf, writeSlot } from "./blocks.ts";
 import type { Disk, Disks } from "./disks.ts";
 import type { Slab } from "./free-volumes.ts";
 import { hasLabels, isLargeEnough, type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
@@ -21,7 +21,8 @@ export class Reach {
   /** Of the node looked at last, as in `Run`. */
   capacities = empty.capacities;
   words = empty.words;
-  start = 0;
+  head = 0;
+  tail = 0;
   length = 0;
   readonly #volumes: VolumeTable;
   readonly #topologies: Topologies;
@@ -50,37 +51,38 @@ export class Reach {
     if (blocks.lengthOf(node) < 0) this.#writeBlock(blocks, node);
     this.capacities = blocks.capacities;
     this.words = blocks.words;
-    this.start = blocks.starts[node] ?? 0;
+    this.head = blocks.headOf(node);
+    this.tail = blocks.tails[node] ?? 0;
     this.length = blocks.lengths[node] ?? 0;
     if (this.#shared !== undefined) this.#addShared(node, this.#shared);
   }
 
   volume(position: number): VolumeId {
-    return this.words[4 * (this.start + position) + 2] ?? 0;
+    return this.words[4 * slotOf(this, position) + 2] ?? 0;
   }
 
   capacity(position: number): number {
-    return this.capacities[2 * (this.start + position)] ?? 0;
+    return this.capacities[2 * slotOf(this, position)] ?? 0;
   }
 
   offer(position: number): number {
-    return this.words[4 * (this.start + position) + 3] ?? 0;
+    return this.words[4 * slotOf(this, position) + 3] ?? 0;
   }
 
   /** Where volumes begin to be large enough. Searched from the small end, where most claims find theirs. */
   firstLargeEnough(want: Want): number {
-    const { capacities, start, length } = this;
+    const { length } = this;
     const { size } = want;
     let low = 0;
     let high = 0;
-    for (let step = 1; high < length && (capacities[2 * (start + high)] ?? 0) < size; step *= 2) {
+    for (let step = 1; high < length && this.capacity(high) < size; step *= 2) {
       low = high + 1;
       high += step;
     }
     if (high > length) high = length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((capacities[2 * (start + middle)] ?? 0) < size) low = middle + 1;
+      if (this.capacity(middle) < size) low = middle + 1;
       else high = middle;
     }
     if (size <= Number.MAX_SAFE_INTEGER) return low;
@@ -103,10 +105,11 @@ export class Reach {
       if (shared.has(topology)) run = this.#mergeOnce(run, this.#runOf(topology));
     }
     if (run.length === 0) return;
-    const { capacities, words, start, length } = this.length === 0 ? run : this.#merge(this, run);
+    const { capacities, words, head, tail, length } = this.length === 0 ? run : this.#merge(this, run);
     this.capacities = capacities;
     this.words = words;
-    this.start = start;
+    this.head = head;
+    this.tail = tail;
     this.length = length;
   }
 
@@ -173,7 +176,7 @@ export class Reach {
     for (let slot = 0; slot < merged.length; slot++) {
       const isLeft = right >= b.length || (left < a.length && this.#precedes(a, left, b, right));
       const from = isLeft ? a : b;
-      const at = from.start + (isLeft ? left++ : right++);
+      const at = slotOf(from, isLeft ? left++ : right++);
       // Word by word: two words read as one float64 could be no number, and lose bits.
       for (let word = 0; word < 4; word++) merged.words[4 * slot + word] = from.words[4 * at + word] ?? 0;
     }
@@ -181,7 +184,7 @@ export class Reach {
   }
 
   #precedes(a: Run, left: number, b: Run, right: number): boolean {
-    const [x, y] = [a.start + left, b.start + right];
+    const [x, y] = [slotOf(a, left), slotOf(b, right)];
     const difference = (a.capacities[2 * x] ?? 0) - (b.capacities[2 * y] ?? 0);
     if (difference !== 0) return difference < 0;
     return this.#volumes.compare(a.words[4 * x + 2] ?? 0, b.words[4 * y + 2] ?? 0) < 0;

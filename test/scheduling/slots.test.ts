@@ -1,6 +1,6 @@
 /** A node's slots say what was written last, however the blocks of other nodes grow, move and are struck out. */
 import { expect, test } from "vitest";
-import { Blocks } from "../../src/scheduling/blocks.ts";
+import { Blocks, slotOf } from "../../src/scheduling/blocks.ts";
 
 const size = Float64Array.from({ length: 3_000 }, (_, id) => id * 1.5);
 const from = { size, offerOf: (id: number): number => id + 7 };
@@ -10,7 +10,7 @@ function read(blocks: Blocks, node: number): string[] | undefined {
   const length = blocks.lengthOf(node);
   if (length < 0) return undefined;
   return Array.from({ length }, (_, nth) => {
-    const slot = (blocks.starts[node] ?? 0) + nth;
+    const slot = slotOf({ head: blocks.headOf(node), tail: blocks.tails[node] ?? 0 }, nth);
     return `${blocks.words[4 * slot + 2]} ${blocks.capacities[2 * slot]} ${blocks.words[4 * slot + 3]}`;
   });
 }
@@ -42,29 +42,30 @@ test("nodes keep what is theirs as others come, by whatever numbers", () => {
   expect(blocks.lengthOf(66)).toBe(-1);
 });
 
-test("a block begins with a cache line, and stays in its place while it has room", () => {
+test("heads lie side by side, and a tail stays in its place while it has room", () => {
   const blocks = new Blocks();
   const rooms = [
     [0, 4],
-    [1, 4],
-    [3, 4],
-    [4, 8],
+    [4, 4],
+    [5, 8],
     [8, 12],
+    [10, 12],
     [12, 16],
   ] as const;
-  let end = 0;
+  // Room for 64 nodes is made at once, and a tail's first position is the fifth.
+  let tail = 4 * 64 - 4;
   for (const [node, [length, room]] of rooms.entries()) {
     blocks.write(node, range(0, length), from);
-    // A node without volumes needs no place.
-    if (length === 0) continue;
-    expect(blocks.starts[node]).toBe(end);
+    expect(blocks.headOf(node)).toBe(4 * node);
+    if (length <= 4) continue;
+    expect(blocks.tails[node]).toBe(tail);
     blocks.write(node, range(100, room), from);
-    expect(blocks.starts[node]).toBe(end);
-    end += room;
+    expect(blocks.tails[node]).toBe(tail);
+    tail += room - 4;
   }
   blocks.write(1, range(0, 5), from);
-  expect(blocks.starts[1]).toBe(end);
-  expect(read(blocks, 2)).toEqual(written(range(100, 4)));
+  expect(blocks.tails[1]).toBe(tail);
+  expect(read(blocks, 2)).toEqual(written(range(100, 8)));
 });
 
 test("an offer changes in its own slot only", () => {
@@ -87,7 +88,7 @@ test("once more than half of many slots lie waste all are written anew, from the
     expect(read(blocks, 0)).toEqual(written(range(0, length)));
   }
   expect(read(blocks, 1)).toBeUndefined();
-  expect(blocks.starts[0]).toBeLessThan(2_100);
+  expect(blocks.tails[0]).toBeLessThan(2_400);
   expect(blocks.words.length / 4).toBeLessThan(8_192);
   blocks.write(1, range(9, 3), from);
   expect([read(blocks, 0), read(blocks, 1)]).toEqual([written(range(0, 800)), written(range(9, 3))]);
