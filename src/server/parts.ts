@@ -70,7 +70,7 @@ export interface Parts {
   readonly cluster: ClusterView;
   readonly binder: PodBinder;
   readonly waker: PodWaker;
-  readonly leadership: Pick<Leadership, "describe">;
+  readonly leadership: Pick<Leadership, "readiness" | "describe">;
   readonly memory: CycleMemory;
   readonly config: Config;
   readonly metrics: Metrics;

@@ -1,4 +1,5 @@
 /** The two faces of Berth, each one `Exchange`: what kube-scheduler calls, and what people and Prometheus read. */
+import type { Verb } from "../metrics.ts";
 import type { Exchange } from "../runtime/runtime.ts";
 import { bindVerb } from "./bind.ts";
 import { Calls } from "./calls.ts";
@@ -6,7 +7,7 @@ import { explainRoute } from "./explain.ts";
 import { claimRoute } from "./explain-claim.ts";
 import { filterVerb } from "./filter.ts";
 import { healthRoutes, metricsRoute } from "./health.ts";
-import type { Parts } from "./parts.ts";
+import type { Handler, Parts } from "./parts.ts";
 import { preemptVerb } from "./preempt.ts";
 import { prioritizeVerb } from "./prioritize.ts";
 import { type Route, routed } from "./router.ts";
@@ -23,12 +24,17 @@ export interface Server {
 export function createServer(parts: Parts): Server {
   const calls = new Calls(parts);
   const { bodyBytesMax, bindBodyBytesMax } = parts.config.limits;
+  const verb = (name: Verb, bodyMax: number, handle: Handler): Route => ({
+    method: "POST",
+    path: `/v1/${name}`,
+    handle: partingUnlessLeading(parts, calls.admit(name, bodyMax, handle)),
+  });
   const health = healthRoutes(parts, () => calls.draining);
   const verbs: readonly Route[] = [
-    { method: "POST", path: "/v1/filter", handle: calls.admit("filter", bodyBytesMax, filterVerb(parts)) },
-    { method: "POST", path: "/v1/prioritize", handle: calls.admit("prioritize", bodyBytesMax, prioritizeVerb(parts)) },
-    { method: "POST", path: "/v1/preempt", handle: calls.admit("preempt", bodyBytesMax, preemptVerb(parts)) },
-    { method: "POST", path: "/v1/bind", handle: calls.admit("bind", bindBodyBytesMax, bindVerb(parts)) },
+    verb("filter", bodyBytesMax, filterVerb(parts)),
+    verb("prioritize", bodyBytesMax, prioritizeVerb(parts)),
+    verb("preempt", bodyBytesMax, preemptVerb(parts)),
+    verb("bind", bindBodyBytesMax, bindVerb(parts)),
   ];
   const pages: readonly Route[] = [
     metricsRoute(parts),
@@ -38,4 +44,15 @@ export function createServer(parts: Parts): Server {
     { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
   ];
   return { extender: routed([...verbs, ...health]), debug: routed([...pages, ...health]), calls };
+}
+
+/**
+ * With its answer a Berth that does not lead ends the caller's connection. A Service chooses for new connections alone: those that
+ * stand stay with a Berth that is ready no more, and kube-scheduler would ask it for ever.
+ */
+function partingUnlessLeading({ leadership }: Parts, handle: Handler): Handler {
+  return async (request, signal, params) => {
+    const reply = await handle(request, signal, params);
+    return leadership.readiness().ready ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
+  };
 }

@@ -69,6 +69,25 @@ test("the follower is not ready, says so, and answers Error for Pods with claims
   expect([bound.value?.json.Error, (await world.get("pod", "d/free")).spec.nodeName]).toEqual(["", "n2"]);
 });
 
+test("a Berth that does not lead ends its caller's connection with the answer, so that the next call finds the leader", async () => {
+  const { world, a, b } = await stage();
+  await world.pv("v1", { on: "n1" });
+  await world.pvc("x");
+  const pods = [await world.pod("p", ["x"]), await world.pod("free", [])];
+  await world.runtime.advance(100);
+  const ends = async (of: Replica) =>
+    Promise.all(pods.map(async (pod) => (await world.filter(of, pod, ["n1"])).headers["connection"]));
+  expect(await ends(a)).toEqual([undefined, undefined]);
+  expect(await ends(b)).toEqual(["close", "close"]);
+  // A Service leaves the connections that stand where they are, also when who is behind them is ready no more.
+  const bind = heard(world.askToBind(a, pods[0], "n1"));
+  await world.runtime.advance(1_000);
+  a.process.partition();
+  await world.runtime.advance(6_000);
+  expect(await ends(a)).toEqual(["close", "close"]);
+  expect(bind.value?.headers["connection"]).toBe("close");
+});
+
 test("the state page and the metrics say who leads", async () => {
   const { world, a, b } = await stage();
   const state = async (of: Replica) => (await world.ask(of, "GET", "/debug/state")).json.leaderElection;

@@ -22,6 +22,7 @@ export interface VolumeWrite {
 
 export interface Reply {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly json: Body;
 }
@@ -65,7 +66,12 @@ export class Berths extends World {
     const request = { method, path, headers: {}, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const reply: HttpReply = await process.reach(() => handler(request, signal));
     const text = Buffer.from(reply.body as string).toString();
-    return { status: reply.status, text, json: /^[[{]/.test(text) ? JSON.parse(text) : undefined };
+    return {
+      status: reply.status,
+      headers: reply.headers,
+      text,
+      json: /^[[{]/.test(text) ? JSON.parse(text) : undefined,
+    };
   }
 
   /** Those that a Service would send calls to: alive, not standing still, and ready. */

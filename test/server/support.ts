@@ -66,7 +66,7 @@ export class TestServer {
         inProgress: () => [],
         drain: async () => {},
       },
-      leadership: { describe: () => ({ mode: "alone" }) },
+      leadership: { readiness: () => ({ ready: true }), describe: () => ({ mode: "alone" }) },
       memory: this.memory,
       config: { ...defaults, ...config },
       metrics: this.metrics,
