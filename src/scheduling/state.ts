@@ -115,9 +115,12 @@ export class ClusterState {
         for (const driver of this.#objects.csiNode.get(key)?.drivers ?? []) count(this.driverNodes, driver, -1);
         for (const driver of change.object.drivers) count(this.driverNodes, driver, 1);
         break;
+      case "pod":
+        // Whoever assigned it: without a bind of ours nothing else would end its holds (filter-only).
+        if (change.object.nodeName !== undefined) this.reservations.release(change.object.uid);
+        break;
       case "class":
       case "driver":
-      case "pod":
         break;
     }
     if (change.kind === "node" || change.kind === "volume") return;

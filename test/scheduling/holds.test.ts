@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { nodeName, podUid, volumeName } from "../../src/scheduling/names.ts";
 import type { Plan } from "../../src/scheduling/plan.ts";
-import { makeCapacity, makeClass, makeDriver, makeNode, makePV, makePVC } from "../support/make.ts";
+import { makeCapacity, makeClass, makeDriver, makeNode, makePod, makePV, makePVC } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
 const pools = ["a", "b"].map((node) => makeCapacity(`pool-${node}`, { class: "csi", on: node, capacity: "10Gi" }));
@@ -305,4 +305,13 @@ test("a Pod that let a shared claim go is not in the way when the claim is promi
   world.state.reservations.forget(podUid("uq"));
   expect(isFree(world, "y", "a")).toBe(true);
   expect(isFree(world, "dy", "a")).toBe(false);
+});
+
+test("a Pod that somebody else has put on a node holds nothing any more, though it does not run yet", () => {
+  const world = makeWorld().add(makePod("p", ["x"]));
+  hold(world, "p", ["x"], "a", "b");
+  expect(isFree(world, "y", "b")).toBe(false);
+  world.add(makePod("p", ["x"], { node: "a" }));
+  expect(isFree(world, "y", "b")).toBe(true);
+  expect(world.state.reservations.holds.count).toBe(0);
 });
