@@ -59,10 +59,9 @@ function parseDriver(one: Fields, where: string): DriverConfiguration {
 }
 
 function parseDisk(one: Fields, where: string): LocalDisk {
-  const known = ["name", "node", "class", "capacity", "labels", "volumeMode", "reclaimPolicy", "cleanSeconds"];
+  const known = ["name", "node", "class", "capacity", "labels", "volumeMode", "cleanSeconds"];
   refuseUnknown(one, known, where);
   const volumeMode = textOf(one, "volumeMode", where, false);
-  const reclaimPolicy = textOf(one, "reclaimPolicy", where, false);
   return {
     name: textOf(one, "name", where),
     node: textOf(one, "node", where),
@@ -70,7 +69,6 @@ function parseDisk(one: Fields, where: string): LocalDisk {
     capacity: textOf(one, "capacity", where),
     ...(one["labels"] === undefined ? {} : { labels: textsOf(one["labels"], `${where}.labels`) }),
     ...(volumeMode === "" ? {} : { volumeMode }),
-    ...(reclaimPolicy === "" ? {} : { reclaimPolicy }),
     ...secondsOf(one, "cleanSeconds", "cleanMs", where),
   };
 }

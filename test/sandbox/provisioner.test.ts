@@ -197,3 +197,42 @@ test("a local disk comes back under its name after it was cleaned", async () => 
   expect(after?.status?.phase).toBe("Available");
   expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
 });
+
+test("a local disk is published with its class, under its policy; one that is retained waits for its volume to be deleted", async () => {
+  const disk = { name: "a-1", node: "a", class: "kept", capacity: "10Gi", volumeMode: "Block" };
+  const world = makeWorld({ scheduler: false, disks: [disk] });
+  await world.apply(node("a"), claim("data", { class: "kept", spec: { volumeMode: "Block" } }));
+  await world.runtime.advance(1_000);
+  expect(await world.list("persistentvolumes")).toEqual([]);
+
+  await world.apply({ ...storageClass("kept"), reclaimPolicy: "Retain" });
+  await world.runtime.advance(1_000);
+  const before = await world.get("persistentvolumes", "a-1");
+  expect(before?.spec).toMatchObject({ volumeMode: "Block", persistentVolumeReclaimPolicy: "Retain" });
+
+  const uid = (await dataOf(world))?.metadata.uid;
+  await world.patch("persistentvolumes", "a-1", { spec: { claimRef: { namespace: "default", name: "data", uid } } });
+  await world.runtime.advance(1_000);
+  await world.remove("persistentvolumeclaims", "data");
+  await world.runtime.advance(60_000);
+  expect((await world.get("persistentvolumes", "a-1"))?.status?.phase).toBe("Released");
+  await world.remove("persistentvolumes", "a-1");
+  await world.runtime.advance(1_000);
+  const after = await world.get("persistentvolumes", "a-1");
+  expect(after?.status?.phase).toBe("Available");
+  expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+});
+
+test("a disk's volume of an earlier node of that name is left alone", async () => {
+  const disk = { name: "a-1", node: "a", class: "wait", capacity: "10Gi" };
+  const world = makeWorld({ scheduler: false, disks: [disk] });
+  await world.apply(storageClass("wait"), node("a"), claim("data"));
+  await world.runtime.advance(1_000);
+  const uid = (await dataOf(world))?.metadata.uid;
+  await world.patch("persistentvolumes", "a-1", { spec: { claimRef: { namespace: "default", name: "data", uid } } });
+  await world.remove("nodes", "a");
+  await world.apply(node("a"));
+  await world.remove("persistentvolumeclaims", "data");
+  await world.runtime.advance(60_000);
+  expect((await world.get("persistentvolumes", "a-1"))?.status?.phase).toBe("Released");
+});
