@@ -25,6 +25,8 @@ interface PoolHold {
 interface Hold {
   readonly pod: PodUid;
   readonly since: number;
+  /** Those that it was made for, whatever became of its items. */
+  readonly claims: ReadonlySet<ClaimUid>;
   items: readonly Held[];
 }
 
@@ -65,12 +67,11 @@ export class Holds {
     this.release(pod);
     const items = this.#itemsOf(plans);
     if (items.length === 0) return;
-    const hold = { pod, since: this.#options.clock(), items };
+    const claims = new Set(items.map(({ claimUid }) => claimUid));
+    const hold = { pod, since: this.#options.clock(), claims, items };
     this.#holds.set(pod, hold);
-    for (const item of items) {
-      this.#count(item, 1);
-      setIn(this.#holders, item.claimUid).add(hold);
-    }
+    for (const item of items) this.#count(item, 1);
+    for (const claim of claims) setIn(this.#holders, claim).add(hold);
     for (const oldest of this.#holds.keys()) {
       if (this.#holds.size <= this.#options.holdsMax) return;
       this.release(oldest);
@@ -82,18 +83,15 @@ export class Holds {
     const hold = this.#holds.get(pod);
     if (!hold) return;
     this.#holds.delete(pod);
-    for (const item of hold.items) {
-      this.#count(item, -1);
-      deleteIn(this.#holders, item.claimUid, hold);
-    }
+    for (const item of hold.items) this.#count(item, -1);
+    for (const claim of hold.claims) deleteIn(this.#holders, claim, hold);
   }
 
   /** The claim is promised something for good: what any Pod holds for it would count twice, or in vain. */
   claimAssumed(claim: ClaimUid): void {
     for (const hold of this.#holders.get(claim) ?? none) {
       for (const item of hold.items) if (item.claimUid === claim) this.#count(item, -1);
-      hold.items = hold.items.filter((item) => item.claimUid !== claim);
-      if (hold.items.length === 0) this.#holds.delete(hold.pod);
+      this.#keep(hold, (item) => item.claimUid !== claim);
     }
     this.#holders.delete(claim);
   }
@@ -123,7 +121,7 @@ export class Holds {
   volumeGone(volume: VolumeId): void {
     this.#asked.delete(volume);
     for (const hold of this.#holds.values()) {
-      if (hold.items.some((item) => item.of === volume)) hold.items = hold.items.filter((item) => item.of !== volume);
+      if (hold.items.some((item) => item.of === volume)) this.#keep(hold, (item) => item.of !== volume);
     }
   }
 
@@ -140,6 +138,12 @@ export class Holds {
       volumes: items.flatMap(({ of }) => (typeof of === "number" ? [this.#volumes.at(of).name] : [])),
       pools: items.flatMap(({ of }) => (typeof of === "number" ? [] : [of.pool.key])),
     }));
+  }
+
+  /** Items that do not stand are counted no more already. A hold of nothing ends. */
+  #keep(hold: Hold, stands: (item: Held) => boolean): void {
+    hold.items = hold.items.filter(stands);
+    if (hold.items.length === 0) this.release(hold.pod);
   }
 
   #itemsFor(pod: PodUid, claims: readonly ClaimUid[]): Held[] {

@@ -137,6 +137,19 @@ test("a decision within a decision of the same Pod leaves its holds out of the w
   expect(isFree(world, "y", "a")).toBe(false);
 });
 
+test("a hold whose one volume went is over: what the Pod holds after it ends as any other does", () => {
+  const world = makeWorld();
+  hold(world, "p", ["x"], "a");
+  world.state.delete("volume", volumeName("v-a"));
+  expect(world.state.reservations.holds.count).toBe(0);
+  hold(world, "p", ["x", "dx"], "b");
+  const sharer = world.pod("q", "x");
+  expect(world.state.reservations.assume(sharer.uid, world.plan(sharer, "b"))).toEqual({ ok: true });
+  expect(held(world)).toEqual({ up: [expect.stringContaining("csi ")] });
+  world.state.reservations.release(podUid("up"));
+  expect(isFree(world, "dy", "b")).toBe(true);
+});
+
 test("a decision that throws puts the holds back", () => {
   const world = makeWorld();
   hold(world, "p", ["x"], "a");
