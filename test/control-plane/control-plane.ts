@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { berthEntries, startKubeScheduler } from "./kube-scheduler.ts";
 import { freePorts, Processes } from "./processes.ts";
 import type { Programs } from "./programs.ts";
-import { adminToken, get, reach, until, writeKubeconfig } from "./reach.ts";
+import { adminToken, get, reach, schedulerToken, until, writeKubeconfig } from "./reach.ts";
 
 /** What another process needs to use a control plane. */
 export interface Facts {
@@ -21,6 +21,7 @@ export interface Facts {
   /** Berth's, for kube-scheduler: "http://127.0.0.1:port/v1". */
   readonly extenderUrl: string;
   readonly debugUrl: string;
+  /** As kube-apiserver says, such as 1.36.3. */
   readonly version: string;
   readonly programs: Programs;
   /** By name: "kube-controller-manager", "berth" and so on. */
@@ -79,6 +80,7 @@ async function startAll({ programs, version, folder, processes }: Start): Promis
     await until("kube-apiserver is ready", async () => (await get(transport.exchange, "/readyz")).status === 200);
   };
   await startApiServer();
+  const runs = versionOf((await get(transport.exchange, "/version")).text) ?? version;
   processes.start("kube-controller-manager", [
     ...programs["kube-controller-manager"],
     ...controllerFlags(kubeconfig, kcm),
@@ -94,7 +96,7 @@ async function startAll({ programs, version, folder, processes }: Start): Promis
   await startKubeScheduler(place, { schedulerName: "berth-scheduler", extenders: [asks, binds] });
   const debugUrl = `http://127.0.0.1:${debug}`;
   return {
-    facts: { folder, kubeconfig, server, extenderUrl, debugUrl, version, programs, pids: processes.pids() },
+    facts: { folder, kubeconfig, server, extenderUrl, debugUrl, version: runs, programs, pids: processes.pids() },
     processes,
     startBerth,
     startApiServer,
@@ -104,6 +106,12 @@ async function startAll({ programs, version, folder, processes }: Start): Promis
       if (!keep) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Undefined where the programs were built without saying: those of KUBEBUILDER_ASSETS may be of any version. */
+function versionOf(answer: string): string | undefined {
+  const { gitVersion } = JSON.parse(answer) as { gitVersion: string };
+  return /^v(?!0\.0\.0)(\d+\.\d+\.\d+)/.exec(gitVersion)?.[1];
 }
 
 export function berthCommand(kubeconfig: string, extender: number, debug: number): [string, ...string[]] {
@@ -118,7 +126,8 @@ function writeKeys(folder: string): void {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   writeFileSync(join(folder, "sa.key"), privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
   writeFileSync(join(folder, "sa.pub"), publicKey.export({ type: "spki", format: "pem" }));
-  writeFileSync(join(folder, "tokens.csv"), `${adminToken},admin,admin,"system:masters"\n`, { mode: 0o600 });
+  const users = `${adminToken},admin,admin,"system:masters"\n${schedulerToken},system:kube-scheduler,scheduler\n`;
+  writeFileSync(join(folder, "tokens.csv"), users, { mode: 0o600 });
 }
 
 function etcdFlags(folder: string, port: number, peer: number): string[] {

@@ -9,12 +9,15 @@ export interface Call {
   readonly pod: string;
   readonly nodes: readonly string[];
   readonly answer: unknown;
+  /** The request as it came. */
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
 }
 
-/** A body; a number is a status without one. */
-type Answer = Raw | readonly Raw[] | number;
+/** A body, or its text as it is; a number is a status without one. */
+type Answer = Raw | readonly Raw[] | string | number;
 type Handler = (nodes: readonly string[], body: string) => Answer | Promise<Answer>;
-type Verb = "filter" | "prioritize" | "bind";
+type Verb = "filter" | "prioritize" | "preempt" | "bind";
 
 export type Script = Partial<Record<Verb, Handler>>;
 
@@ -33,12 +36,14 @@ export async function startExtender(first: Script): Promise<Extender> {
   const server = createServer(async (request, response) => {
     const verb = (request.url ?? "").slice(1);
     const body = await textOf(request);
-    const { Pod, NodeNames = [], PodName } = JSON.parse(body) as Asked;
+    const { Pod, NodeNames, PodName, NodeNameToMetaVictims } = JSON.parse(body) as Asked;
+    const nodes = NodeNames ?? Object.keys(NodeNameToMetaVictims ?? {});
     const handler = extender.script[verb as Verb];
-    const answer = handler ? await handler(NodeNames, body) : 404;
-    calls.push({ verb, pod: Pod?.metadata.name ?? PodName ?? "", nodes: NodeNames, answer });
+    const answer = handler ? await handler(nodes, body) : 404;
+    const { headers } = request;
+    calls.push({ verb, pod: Pod?.metadata.name ?? PodName ?? "", nodes, answer, headers, body });
     response.writeHead(typeof answer === "number" ? answer : 200, { "content-type": "application/json" });
-    response.end(typeof answer === "number" ? "" : JSON.stringify(answer));
+    response.end(typeof answer === "number" ? "" : typeof answer === "string" ? answer : JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -53,6 +58,7 @@ export async function startExtender(first: Script): Promise<Extender> {
       httpTimeout: "5s",
       ...(first.filter && { filterVerb: "filter" }),
       ...(first.prioritize && { prioritizeVerb: "prioritize", weight: 1 }),
+      ...(first.preempt && { preemptVerb: "preempt" }),
       ...(first.bind && { bindVerb: "bind" }),
       ...more,
     }),
@@ -66,8 +72,9 @@ export async function startExtender(first: Script): Promise<Extender> {
 
 interface Asked {
   readonly Pod?: { readonly metadata: { readonly name: string } };
-  readonly NodeNames?: readonly string[];
+  readonly NodeNames?: readonly string[] | null;
   readonly PodName?: string;
+  readonly NodeNameToMetaVictims?: Readonly<Record<string, unknown>>;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

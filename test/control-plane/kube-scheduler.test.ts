@@ -7,24 +7,13 @@ import "../support/meta.ts";
 import { realCluster } from "../upstream/kinds.ts";
 import { accepts, answers, prefers } from "./extender.ts";
 import { berthEntries } from "./kube-scheduler.ts";
-import { inLab, type Lab, type Outcome } from "./lab.ts";
+import { inLab, type Lab } from "./lab.ts";
+import { noVictims, noVolumes, unschedulable, vain } from "./messages.ts";
 import { onPlane } from "./on-plane.ts";
 
 function real(number: keyof typeof realCluster, run: (lab: Lab) => Promise<void>): void {
   const meta = { upstream: { number, kind: "real cluster" } } as const;
   onPlane(`${number}: ${realCluster[number]}`, { meta }, (plane) => inLab(plane, `s${number}`, run));
-}
-
-const bind = "node(s) didn't find available persistent volumes to bind";
-const vain = "Preemption is not helpful for scheduling";
-const noVictims = "No preemption victims found for incoming pod";
-
-/** A Pod that no node takes: what its condition and its event say, in kube-scheduler's words. */
-function unschedulable(nodes: number, reasons: string, preemption: string): Outcome {
-  const none = `0/${nodes} nodes are available`;
-  // DynamicResources speaks first, then DefaultPreemption.
-  const message = `${none}: ${reasons}. no new claims to deallocate, preemption: ${none}: ${preemption}.`;
-  return { reason: "Unschedulable", message };
 }
 
 const local = { classes: { local: "wait" } } as const;
@@ -58,7 +47,7 @@ real(151, async (lab) => {
   await lab.given({ ...local, nodes: { n1: null, n2: null } });
   await lab.scheduler([lab.berth.asks, lab.berth.binds]);
   await lab.given({ claims: { "shop/cart": claim }, pods: { "shop/web": { claims: ["cart"] } } });
-  expect(await lab.outcome("shop/web")).toEqual(unschedulable(2, `2 ${bind}`, `2 ${vain}`));
+  expect(await lab.outcome("shop/web")).toEqual(unschedulable(lab, 2, `2 ${noVolumes}`, `2 ${vain}`));
 });
 
 real(152, async (lab) => {
@@ -67,7 +56,7 @@ real(152, async (lab) => {
   await lab.scheduler([lab.berth.asks, lab.berth.binds, other.entry()]);
   await lab.given({ claims: { "shop/cart": claim }, pods: { "shop/web": { claims: ["cart"] } } });
   expect(await lab.outcome("shop/web")).toEqual(
-    unschedulable(2, `1 ${bind}, 1 the shelf is full`, `1 ${noVictims}, 1 ${vain}`),
+    unschedulable(lab, 2, `1 ${noVolumes}, 1 the shelf is full`, `1 ${noVictims}, 1 ${vain}`),
   );
   expect(other.calls[0]?.nodes).toEqual(["n2"]);
   expect(await lab.claims()).toEqual({ "shop/cart": "" });
@@ -199,7 +188,7 @@ real(159, async (lab) => {
     },
   });
   await lab.given({ pods: { "shop/all": { claims: ["all"] } } }, "s159-all");
-  const refused = unschedulable(1, `1 ${bind}`, `1 ${vain}`);
+  const refused = unschedulable(lab, 1, `1 ${noVolumes}`, `1 ${vain}`);
   expect(await lab.outcome("shop/none")).toEqual({ node: "n1" });
   for (const name of ["zero", "limit", "init", "all"]) expect(await lab.outcome(`shop/${name}`), name).toEqual(refused);
 });
@@ -219,8 +208,8 @@ real(160, async (lab) => {
   await lab.scheduler([lab.berth.asks, lab.berth.binds, other.entry()]);
   await lab.given({ claims: { "shop/cart": claim }, pods: { "shop/web": { claims: ["cart"] } } });
   // Only the node that is merely full is a candidate for preemption; what the plugins said of n1 is still there.
-  const reasons = `1 ${bind}, 1 node(s) had untolerated taint(s), 1 the shelf is full, 1 the shelf is gone`;
-  expect(await lab.outcome("shop/web")).toEqual(unschedulable(4, reasons, `1 ${noVictims}, 3 ${vain}`));
+  const reasons = `1 ${noVolumes}, 1 node(s) had untolerated taint(s), 1 the shelf is full, 1 the shelf is gone`;
+  expect(await lab.outcome("shop/web")).toEqual(unschedulable(lab, 4, reasons, `1 ${noVictims}, 3 ${vain}`));
   expect(other.calls[0]?.nodes.toSorted()).toEqual(["n3", "n4"]);
 });
 
@@ -260,8 +249,8 @@ real(164, async (lab) => {
   await lab.stage.patch("Node", undefined, "n1", { spec: { unschedulable: true } });
   const scheduler = await lab.scheduler([lab.berth.asks, lab.berth.binds]);
   await lab.given({ claims: { "shop/cart": claim }, pods: { "shop/web": { claims: ["cart"] } } });
-  const reasons = `1 ${bind}, 1 node(s) were unschedulable`;
-  expect(await lab.outcome("shop/web")).toEqual(unschedulable(2, reasons, `2 ${vain}`));
+  const reasons = `1 ${noVolumes}, 1 node(s) were unschedulable`;
+  expect(await lab.outcome("shop/web")).toEqual(unschedulable(lab, 2, reasons, `2 ${vain}`));
   const rejected = [...(await scheduler.metrics()).matchAll(/^scheduler_unschedulable_pods\{plugin="(\w+)".*\} 1$/gm)];
   expect(rejected.map(([, plugin]) => plugin).sort()).toEqual(["Extender", "NodeUnschedulable"]);
 
@@ -302,7 +291,7 @@ real(196, async (lab) => {
   await lab.stage.pass(1_000);
   await lab.given({ pods: keyed((name) => ({ claims: [name] })) });
   for (const name of names)
-    expect(await lab.outcome(`shop/${name}`)).toEqual(unschedulable(1, `1 ${bind}`, `1 ${vain}`));
+    expect(await lab.outcome(`shop/${name}`)).toEqual(unschedulable(lab, 1, `1 ${noVolumes}`, `1 ${vain}`));
   made = true;
   await lab.given({ volumes: each((name) => ({ on: "n1", class: name, size: "10Gi" })) });
   // Without a wake-up of ours each would wait five minutes.

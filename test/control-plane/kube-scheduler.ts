@@ -9,9 +9,17 @@ import { get, reach, until } from "./reach.ts";
 
 export interface SchedulerOptions {
   readonly schedulerName: string;
+  /** Of its process and its log, where several answer to one schedulerName; else that. */
+  readonly instance?: string;
   readonly extenders: readonly Raw[];
   /** `plugins.multiPoint.enabled` of its only profile: weights. */
   readonly enabled?: readonly Raw[];
+  /** Left out, it schedules without asking anybody. */
+  readonly leaderElection?: Raw;
+  /** Off unless given: Berth does the plugin's work, and where it stays on Berth only filters. */
+  readonly volumeBinding?: "on" | "off";
+  /** All unless given: "some" leaves it to kube-scheduler, which then looks at fewer the more there are. */
+  readonly nodesToScore?: "all" | "some";
 }
 
 export interface KubeScheduler {
@@ -30,7 +38,7 @@ interface Place {
 /** Resolves when it is ready: its caches are full. */
 export async function startKubeScheduler(place: Place, options: SchedulerOptions): Promise<KubeScheduler> {
   const { processes, programs, folder, kubeconfig } = place;
-  const name = `kube-scheduler-${options.schedulerName}`;
+  const name = `kube-scheduler-${options.instance ?? options.schedulerName}`;
   const [port = 0] = await freePorts(1);
   const path = join(folder, `${name}.yaml`);
   writeFileSync(path, JSON.stringify(configuration(kubeconfig, options)));
@@ -62,18 +70,20 @@ export async function startKubeScheduler(place: Place, options: SchedulerOptions
 const lastLine = (path: string): string => readFileSync(path, "utf8").trimEnd().split("\n").at(-1) ?? "";
 
 /** As the README has it, but for what the options say. */
-function configuration(kubeconfig: string, { schedulerName, extenders, enabled = [] }: SchedulerOptions): Raw {
+function configuration(kubeconfig: string, options: SchedulerOptions): Raw {
+  const { schedulerName, extenders, enabled = [], volumeBinding = "off", nodesToScore = "all" } = options;
   const allCandidates = { minCandidateNodesPercentage: 100, minCandidateNodesAbsolute: 100 };
+  const disabled = volumeBinding === "off" ? [{ name: "VolumeBinding" }] : [];
   return {
     apiVersion: "kubescheduler.config.k8s.io/v1",
     kind: "KubeSchedulerConfiguration",
     clientConnection: { kubeconfig, qps: 5000, burst: 5000 },
-    leaderElection: { leaderElect: false },
-    percentageOfNodesToScore: 100,
+    leaderElection: options.leaderElection ?? { leaderElect: false },
+    ...(nodesToScore === "all" && { percentageOfNodesToScore: 100 }),
     profiles: [
       {
         schedulerName,
-        plugins: { multiPoint: { enabled, disabled: [{ name: "VolumeBinding" }] } },
+        plugins: { multiPoint: { enabled, disabled } },
         pluginConfig: [{ name: "DefaultPreemption", args: allCandidates }],
       },
     ],

@@ -3,19 +3,25 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Given, objectsOf } from "../support/given.ts";
 import type { Raw } from "../support/make.ts";
-import { berthCommand } from "./control-plane.ts";
+import { berthCommand, type Facts } from "./control-plane.ts";
 import { type Extender, type Script, startExtender } from "./extender.ts";
-import { berthEntries, type KubeScheduler, startKubeScheduler } from "./kube-scheduler.ts";
+import { berthEntries, type KubeScheduler, type SchedulerOptions, startKubeScheduler } from "./kube-scheduler.ts";
 import type { Reached } from "./on-plane.ts";
 import { freePorts, Processes } from "./processes.ts";
-import { until, writeKubeconfig } from "./reach.ts";
+import { schedulerToken, until, writeKubeconfig } from "./reach.ts";
 import { type RealStage, realStage } from "./real-stage.ts";
 import { type SlowLink, startSlowLink } from "./slow-link.ts";
 
 /** Where a Pod is, or why it is nowhere: reason and message of its PodScheduled condition, which its event repeats. */
 export type Outcome = { readonly node: string } | { readonly reason: string; readonly message: string };
 
+interface LabScheduler extends Partial<Omit<SchedulerOptions, "extenders">> {
+  /** Who it is to kube-apiserver; "admin" unless given. */
+  readonly user?: "admin" | "system:kube-scheduler";
+}
+
 export interface Lab {
+  readonly facts: Facts;
   readonly stage: RealStage;
   readonly processes: Processes;
   /** The running Berth's entries. */
@@ -23,10 +29,7 @@ export interface Lab {
   /** Objects in short form; its Pods name this scheduler. */
   given(given: Given, schedulerName?: string): Promise<void>;
   extender(script: Script): Promise<Extender>;
-  scheduler(
-    extenders: readonly Raw[],
-    options?: { schedulerName?: string; enabled?: readonly Raw[] },
-  ): Promise<KubeScheduler>;
+  scheduler(extenders: readonly Raw[], options?: LabScheduler): Promise<KubeScheduler>;
   /** One more Berth, to which all that the API server says comes late. */
   lateBerth(delayMs: number): Promise<{ readonly extenderUrl: string }>;
   /** What kube-scheduler logged. */
@@ -52,6 +55,7 @@ export async function inLab(
   const links: SlowLink[] = [];
   const pods = { stage, named: (key: string) => podOf(stage, key) };
   const lab: Lab = {
+    facts,
     stage,
     processes,
     berth: berthEntries(facts.extenderUrl),
@@ -64,9 +68,14 @@ export async function inLab(
       extenders.push(made);
       return made;
     },
-    scheduler: async (entries, { schedulerName = name, enabled = [] } = {}) => {
-      const place = { processes, programs: facts.programs, folder: facts.folder, kubeconfig: facts.kubeconfig };
-      const made = await startKubeScheduler(place, { schedulerName, enabled, extenders: entries });
+    scheduler: async (entries, { schedulerName = name, user = "admin", ...options } = {}) => {
+      const place = {
+        processes,
+        programs: facts.programs,
+        folder: facts.folder,
+        kubeconfig: kubeconfigOf(facts, user),
+      };
+      const made = await startKubeScheduler(place, { ...options, schedulerName, extenders: entries });
       schedulers.push(made);
       return made;
     },
@@ -104,6 +113,13 @@ export async function inLab(
     for (const one of [...extenders, ...links]) one.close();
     await stage.cleanUp();
   }
+}
+
+function kubeconfigOf({ folder, kubeconfig, server }: Facts, user: "admin" | "system:kube-scheduler"): string {
+  if (user === "admin") return kubeconfig;
+  const path = join(folder, "kube-scheduler-kubeconfig");
+  writeKubeconfig(path, server, schedulerToken);
+  return path;
 }
 
 interface Claim {

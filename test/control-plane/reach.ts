@@ -6,19 +6,21 @@ import type { Exchange } from "../../src/runtime/runtime.ts";
 
 /** Of a user in system:masters. */
 export const adminToken = "admin-token";
+/** Of system:kube-scheduler, whose roles kube-apiserver brings with it. */
+export const schedulerToken = "scheduler-token";
 
 export function reach(server: string): Transport {
   const connection = { server, insecure: true, credentials: { kind: "token", token: adminToken } } as const;
   return new Transport({ runtime, connection });
 }
 
-export function writeKubeconfig(path: string, server: string): void {
+export function writeKubeconfig(path: string, server: string, token = adminToken): void {
   const config = {
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name: "test", cluster: { server, "insecure-skip-tls-verify": true } }],
-    users: [{ name: "admin", user: { token: adminToken } }],
-    contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+    users: [{ name: "user", user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "user" } }],
     "current-context": "test",
   };
   writeFileSync(path, JSON.stringify(config), { mode: 0o600 });

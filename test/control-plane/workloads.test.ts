@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { Raw } from "../support/make.ts";
 import { until } from "./reach.ts";
+import { statefulSet } from "./stateful-set.ts";
 import { type StorageLab, withStorageIn } from "./storage-lab.ts";
 
 const withStorage = withStorageIn();
@@ -18,7 +19,9 @@ withStorage("a StatefulSet's replicas each get a volume, on nodes that have the 
     pods: { "shop/other": { claims: ["other"] } },
   });
   const taken = await lab.placed("shop/other");
-  await lab.stage.apply(statefulSet("shop", "db", templateOf(lab)));
+  const template = templateOf(lab);
+  const schedulerName = "berth-scheduler";
+  await lab.stage.apply(statefulSet({ namespace: "shop", name: "db", replicas: 2, template, schedulerName }));
   const nodes = [await lab.placed("shop/db-0", 30_000), await lab.placed("shop/db-1", 30_000)];
   expect([taken, ...nodes].sort()).toEqual(["n1", "n2", "n3"]);
 
@@ -42,25 +45,4 @@ withStorage("a generic ephemeral volume is made where its Pod goes, and goes wit
 async function uidOf({ stage }: StorageLab, pod: string): Promise<string | undefined> {
   const pods = (await stage.list("Pod")) as unknown as { metadata: { name: string; uid: string } }[];
   return pods.find(({ metadata }) => metadata.name === pod)?.metadata.uid;
-}
-
-function statefulSet(namespace: string, name: string, template: Raw): Raw {
-  const labels = { app: name };
-  const pod = {
-    schedulerName: "berth-scheduler",
-    terminationGracePeriodSeconds: 1,
-    containers: [{ name: "main", image: "registry.example.com/main:1" }],
-  };
-  return {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { name, namespace },
-    spec: {
-      serviceName: name,
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: pod },
-      volumeClaimTemplates: [{ metadata: { name: "data" }, spec: template }],
-    },
-  };
 }
