@@ -8,7 +8,8 @@ export type Bytes = bigint & { readonly [unit]: "bytes" };
 export const zero = 0n as Bytes;
 export const one = 1n as Bytes;
 
-const quantity = /^\+?(\d*)\.?(\d*)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?$/;
+/** An exponent has two digits at most: so every size is a finite double, by which volumes are sorted and compared. */
+const quantity = /^\+?(\d*)\.?(\d*)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,2}))?$/;
 const powersOfTen: Record<string, number> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const powersOfTwo: Record<string, number> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 /** Longer texts are no sizes: the largest disk of any cluster is written in under 20 digits. */

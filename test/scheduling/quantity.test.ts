@@ -25,11 +25,17 @@ const cases: Record<string, { text: string; want: bigint | undefined }> = {
   "hexadecimal is not part of the grammar": { text: "0x10", want: undefined },
   "nothing is not zero": { text: "", want: undefined },
   "the longest text that is read": { text: "1".padStart(64, "0"), want: 1n },
+  "an exponent of two digits is the largest": { text: "1e99", want: 10n ** 99n },
+  "what no double can hold is no size": { text: "1e309", want: undefined },
   "an absurd length is no size": { text: "9".repeat(65), want: undefined },
 };
 
 test.for(Object.entries(cases))("parseBytes: %s", ([, { text, want }]) => {
   expect(parseBytes(text)).toBe(want);
+});
+
+test.for([`${"9".repeat(60)}e99`, `${"9".repeat(62)}Ei`])("parseBytes: %s is a finite double", (text) => {
+  expect(Number(parseBytes(text))).toBeLessThan(Number.MAX_VALUE);
 });
 
 test.for([
