@@ -5,7 +5,7 @@ import type { Asker } from "./disk-search.ts";
 import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
 import { OnePool, type Refused } from "./one-pool.ts";
-import type { Open } from "./open-claim.ts";
+import { isSettled, type Open } from "./open-claim.ts";
 import type { Pool } from "./pools.ts";
 import { compareLargestFirst } from "./provisioning.ts";
 import { Reach } from "./reach.ts";
@@ -44,7 +44,7 @@ export class ClassClaims {
     this.#bySize = [...opens.keys()].sort((a, b) => compareLargestFirst(opens[a] as Open, opens[b] as Open));
     this.#order = [...this.#bySize];
     this.#areAlike = areAlike(this.#wants);
-    this.reach = new Reach(state, this.#wants);
+    this.reach = new Reach(state, this.#wants, all.filter(isSettled).length);
     this.#onePool = new OnePool(state, all, indices);
     this.#positions = new Int32Array(opens.length);
     this.#froms = new Int32Array(opens.length);

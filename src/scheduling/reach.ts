@@ -28,18 +28,23 @@ export class Reach {
   readonly #topologies: Topologies;
   readonly #disks: Disks;
   readonly #wants: readonly Want[];
+  readonly #settledCount: number;
   readonly #class: Want["claim"]["class"];
   readonly #blocks: Blocks | undefined;
   readonly #shared: ReadonlySet<Topology> | undefined;
   readonly #runs = new Map<Topology, Run>();
   readonly #merged = new Map<Run, Map<Run, Run>>();
 
-  /** @param wants  of one class, one at least */
-  constructor({ volumes, topologies, disks }: ClusterState, wants: readonly Want[]) {
+  /**
+   * @param wants         of one class, one at least
+   * @param settledCount  claims of the Pod whose volumes may be left out of account: `except` of a liberty
+   */
+  constructor({ volumes, topologies, disks }: ClusterState, wants: readonly Want[], settledCount: number) {
     this.#volumes = volumes;
     this.#topologies = topologies;
     this.#disks = disks;
     this.#wants = wants;
+    this.#settledCount = settledCount;
     this.#class = (wants[0] as Want).claim.class;
     this.#blocks = volumes.free.blocksOf(this.#class);
     this.#shared = volumes.free.sharedOf(this.#class);
@@ -126,13 +131,14 @@ export class Reach {
   /** Under every liberty each claim's smallest, as many on each file system as there are claims: no more are ever needed. */
   #choose(slab: Slab): VolumeId[] {
     const { areShared } = this.#disks;
+    const enough = this.#wants.length + this.#settledCount;
     const chosen = new Set<VolumeId>();
     for (const want of this.#wants) {
       const perDisk = new Map<Disk | undefined, number[]>();
       for (let at = this.#firstIn(slab, want); at < slab.length; at++) {
         const id = slab[at] ?? 0;
         const disk = areShared ? this.#disks.of(id) : undefined;
-        const missing = perDisk.get(disk) ?? liberties.map(() => this.#wants.length);
+        const missing = perDisk.get(disk) ?? liberties.map(() => enough);
         perDisk.set(disk, missing);
         if (!areShared && missing.every((left) => left === 0)) break;
         const offer = this.#volumes.offerOf(id);
