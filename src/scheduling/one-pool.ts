@@ -84,13 +84,12 @@ export class OnePool {
 
   /** The first pool by its key that has room for all, or why the only one has not; undefined where several have not, or none is. */
   #find({ topologies }: NodeEntry, avoid: boolean): Pool | Refused | undefined {
-    const { everywhere } = this.#state.topologies;
     const { name } = this.#class;
     let best: Pool | undefined;
     let last: Offer | undefined;
     let count = 0;
-    for (let nth = -1; nth < topologies.length; nth++) {
-      const offer = (nth < 0 ? everywhere : topologies[nth])?.pools.get(name);
+    for (const topology of topologies) {
+      const offer = topology.pools.get(name);
       if (!offer) continue;
       count++;
       last = offer;
