@@ -20,15 +20,17 @@ const blocksMax = 128;
 
 export class FreeVolumes {
   readonly #volumes: Volumes;
+  readonly #everywhere: Topology;
   /** How many by class. */
   readonly #counts = new Map<ClassName, number>();
-  /** Topologies with a slab of the class that not exactly one node is in. */
+  /** Topologies with a slab of the class that several nodes are in, or every node. What no node is in costs no decision anything. */
   readonly #shared = new Map<ClassName, Set<Topology>>();
   /** The class that was used last comes last. */
   readonly #blocks = new Map<ClassName, Blocks>();
 
   constructor(volumes: Volumes, topologies: Topologies) {
     this.#volumes = volumes;
+    this.#everywhere = topologies.everywhere;
     topologies.membersChange = (topology) => {
       for (const name of topology.slabs.keys()) this.#changed(topology, name);
     };
@@ -60,7 +62,7 @@ export class FreeVolumes {
     }
   }
 
-  /** Topologies with free volumes of the class that several nodes are in, or every node. */
+  /** Topologies with free volumes of the class that several nodes are in, or every node; undefined where there is none. */
   sharedOf(name: ClassName): ReadonlySet<Topology> | undefined {
     return this.#shared.get(name);
   }
@@ -87,10 +89,9 @@ export class FreeVolumes {
   /** The slab, or who is in the topology. */
   #changed(topology: Topology, name: ClassName): void {
     const [member] = topology.members;
-    if (member && topology.members.size === 1) {
-      this.#blocks.get(name)?.strikeOut(member.id);
-      deleteIn(this.#shared, name, topology);
-    } else if (topology.slabs.has(name)) setIn(this.#shared, name).add(topology);
+    const isShared = topology.members.size > 1 || topology === this.#everywhere;
+    if (member && !isShared) this.#blocks.get(name)?.strikeOut(member.id);
+    if (isShared && topology.slabs.has(name)) setIn(this.#shared, name).add(topology);
     else deleteIn(this.#shared, name, topology);
   }
 

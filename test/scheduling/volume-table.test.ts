@@ -78,6 +78,25 @@ test("volumes are counted by class and topology, taken or free, as they come, ch
   expect([...world.state.topologies.nodes.values()].map(({ topologies }) => topologies)).toEqual([[]]);
 });
 
+test("volumes are shared while several nodes reach them, or every node: not where one does, or none", () => {
+  const world = new World();
+  for (const line of ["node a", "node b", "pv v 1Gi at=kubernetes.io/hostname:a|b"]) world.apply(line);
+  const isShared = (): boolean => world.state.volumes.free.sharedOf(className("local")) !== undefined;
+  expect(isShared()).toBe(true);
+  for (const [line, shared] of [
+    ["delete node a", false],
+    ["delete node b", false],
+    ["node b", false],
+    ["node a", true],
+    ["delete volume v", false],
+    ["pv v 1Gi", true],
+    ["pv v 1Gi phase=Bound", false],
+  ] as const) {
+    world.apply(line);
+    expect([line, isShared()]).toEqual([line, shared]);
+  }
+});
+
 test("a number is free once its volume is gone, and there are as many as volumes", () => {
   const world = given(...Array.from({ length: 130 }, (_, nth) => `pv v${nth} ${nth + 1} on=a`));
   const { volumes } = world.state;
