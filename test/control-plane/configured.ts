@@ -9,7 +9,6 @@ import { configurationOf } from "../support/scenario.ts";
 import { berthCommand, type Facts } from "./control-plane.ts";
 import { berthEntries, startKubeScheduler } from "./kube-scheduler.ts";
 import { freePorts, Processes } from "./processes.ts";
-import { until } from "./reach.ts";
 import type { RealStage } from "./real-stage.ts";
 
 const schedulerName = "configured-scheduler";
@@ -53,12 +52,8 @@ export class Configured {
       await this.#processes.end(berthProcess);
       const command = berthCommand(this.#facts.kubeconfig, this.#extender, this.#debug);
       this.#processes.start(berthProcess, [...command, "--config", path]);
-      const isReady = async () => (await fetch(`http://127.0.0.1:${this.#debug}/readyz`)).status === 200;
-      await until(
-        "the configured Berth is ready",
-        async () => !this.#processes.runs(berthProcess) || (await isReady()),
-      );
-      if (!this.#processes.runs(berthProcess)) throw new Error(`the configured Berth ended, see ${berthProcess}.log`);
+      const ready = `http://127.0.0.1:${this.#debug}/readyz`;
+      await this.#processes.comesUp(berthProcess, async () => (await fetch(ready)).status === 200);
     };
     await restart();
     return { ...stage, restart, apply: (object) => stage.apply(forOurScheduler(object)) };

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { berthEntries, startKubeScheduler } from "./kube-scheduler.ts";
 import { freePorts, Processes } from "./processes.ts";
 import type { Programs } from "./programs.ts";
-import { adminToken, get, reach, schedulerToken, until, writeKubeconfig } from "./reach.ts";
+import { adminToken, get, reach, schedulerToken, writeKubeconfig } from "./reach.ts";
 
 /** What another process needs to use a control plane. */
 export interface Facts {
@@ -77,7 +77,7 @@ async function startAll({ programs, version, folder, processes }: Start): Promis
   const transport = reach(server);
   const startApiServer = async (): Promise<void> => {
     processes.start("kube-apiserver", [...programs["kube-apiserver"], ...apiServerFlags(folder, etcd, api)]);
-    await until("kube-apiserver is ready", async () => (await get(transport.exchange, "/readyz")).status === 200);
+    await processes.comesUp("kube-apiserver", async () => (await get(transport.exchange, "/readyz")).status === 200);
   };
   await startApiServer();
   const runs = versionOf((await get(transport.exchange, "/version")).text) ?? version;
@@ -87,7 +87,7 @@ async function startAll({ programs, version, folder, processes }: Start): Promis
   ]);
   const startBerth = async (): Promise<void> => {
     processes.start("berth", berthCommand(kubeconfig, extender, debug));
-    await until("Berth is ready", async () => (await fetch(`http://127.0.0.1:${debug}/readyz`)).status === 200);
+    await processes.comesUp("berth", async () => (await fetch(`http://127.0.0.1:${debug}/readyz`)).status === 200);
   };
   await startBerth();
   const extenderUrl = `http://127.0.0.1:${extender}/v1`;

@@ -27,7 +27,10 @@ export function kubernetesModule(version: string, source: string, folder: string
 
   say(`Go looks for the modules of Kubernetes ${version}: a minute the first time`);
   const named = spawnSync("go", ["mod", "download", "-json", `k8s.io/kubernetes@v${version}`], { encoding: "utf8" });
-  if (named.error) return { ok: false, why: `there is no Go to build Kubernetes ${version} with` };
+  if (named.error) {
+    const why = `there is no Go to build Kubernetes ${version} with, and KUBEBUILDER_ASSETS names no folder that has it`;
+    return { ok: false, why };
+  }
   if (named.status !== 0)
     return { ok: false, why: `Go finds no k8s.io/kubernetes v${version}: ${named.stdout.trim()}` };
   const { GoMod } = JSON.parse(named.stdout) as { GoMod: string };

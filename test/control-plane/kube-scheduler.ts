@@ -1,11 +1,11 @@
 /** A real kube-scheduler with a configuration of its own; several share one API server, each for its schedulerName. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Raw } from "../support/make.ts";
 import type { Processes } from "./processes.ts";
 import { freePorts } from "./processes.ts";
 import type { Programs } from "./programs.ts";
-import { get, reach, until } from "./reach.ts";
+import { get, reach } from "./reach.ts";
 
 export interface SchedulerOptions {
   readonly schedulerName: string;
@@ -57,17 +57,13 @@ export async function startKubeScheduler(place: Place, options: SchedulerOptions
     transport.close();
   };
   try {
-    const isReady = async () => (await get(transport.exchange, "/readyz")).status === 200;
-    await until(`${name} is ready`, async () => !processes.runs(name) || (await isReady()));
-    if (!processes.runs(name)) throw new Error(`${name} ended: ${lastLine(join(folder, `${name}.log`))}`);
+    await processes.comesUp(name, async () => (await get(transport.exchange, "/readyz")).status === 200);
   } catch (error) {
     await stop();
     throw error;
   }
   return { metrics: async () => (await get(transport.exchange, "/metrics")).text, stop };
 }
-
-const lastLine = (path: string): string => readFileSync(path, "utf8").trimEnd().split("\n").at(-1) ?? "";
 
 /** As the README has it, but for what the options say. */
 function configuration(kubeconfig: string, options: SchedulerOptions): Raw {

@@ -1,8 +1,9 @@
 /** Child processes of a control plane: their logs in files, their end certain. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { until } from "./reach.ts";
 
 /** Reads "+ pid" and "- pid"; when nobody writes any more, ends those that are left. */
 const watchdog = `
@@ -49,6 +50,18 @@ export class Processes {
   runs(name: string): boolean {
     const child = this.#running.get(name);
     return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  /** @throws Error with the last line of its log, where it has ended instead, or after a minute */
+  async comesUp(name: string, isReady: () => Promise<boolean>): Promise<void> {
+    await until(`${name} is ready`, async () => !this.runs(name) || (await isReady()));
+    if (this.runs(name)) return;
+    const lastLine =
+      readFileSync(join(this.#folder, `${name}.log`), "utf8")
+        .trimEnd()
+        .split("\n")
+        .at(-1) ?? "";
+    throw new Error(`${name} ended: ${lastLine}`);
   }
 
   pids(): Record<string, number> {
