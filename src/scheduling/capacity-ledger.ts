@@ -6,7 +6,8 @@
  *
  *     demand ──────────▶ in flight ───────────────────────▶ settling ─────────────────────────▶ gone
  *        assumed by bind, or      the volume exists               the driver published a drop that covers it,
- *        seen as selected-node                                    or twice the driver's poll interval passed
+ *        seen as selected-node                                    or twice the driver's poll interval passed,
+ *                                                                 or the volume is gone, and its claim
  *
  * Drivers skip unchanged values, publish before the volume exists, or publish a stale read after it: so what counts is how far
  * the published value dropped since the promise, whenever that was. A drop settles as many bytes as it has, once:
@@ -14,8 +15,8 @@
  * demand is gone as soon as its volume is there.
  */
 
-import { type InFlight, useDrop } from "./drops.ts";
-import type { ClaimUid, ClassName, NodeName } from "./names.ts";
+import { type InFlight, isCovered, useDrop } from "./drops.ts";
+import type { ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
 import type { CapacitySource } from "./node-capacity.ts";
 import { NodeSources } from "./node-sources.ts";
 import type { Capacity, Node } from "./objects.ts";
@@ -36,7 +37,8 @@ export interface Demand extends InFlight {
   pool?: Pool;
   /** When the volume was first seen, or none was to be expected any more: the demand is settling. */
   settlingSince?: number;
-  hasVolume: boolean;
+  /** The claim's, once it was seen. */
+  volume?: VolumeName;
 }
 
 /** What is promised to a claim. */
@@ -135,7 +137,7 @@ export class CapacityLedger {
   demand(claim: ClaimUid, what: CapacityPromise): void {
     this.end(claim);
     const { class: name, node, bytes } = what;
-    const demand: Demand = { claim, class: name, node, bytes, dropped: zero, hasVolume: false };
+    const demand: Demand = { claim, class: name, node, bytes, dropped: zero };
     this.#demands.set(claim, demand);
     const pool = what.pool !== undefined && this.get(what.pool);
     if (pool) this.#place(demand, pool);
@@ -168,7 +170,7 @@ export class CapacityLedger {
         this.recover(claim, demand, made);
         return;
       }
-      demand.hasVolume = true;
+      demand.volume = made.volume;
       const more = subtractBytes(made.bytes, demand.bytes);
       if (more > zero) grow(demand, more);
     }
@@ -181,7 +183,7 @@ export class CapacityLedger {
   resume(claim: ClaimUid): void {
     const demand = this.#demands.get(claim);
     if (!demand) return;
-    demand.hasVolume = false;
+    delete demand.volume;
     delete demand.settlingSince;
     this.#settling.delete(demand);
   }
@@ -208,14 +210,17 @@ export class CapacityLedger {
     if (this.#settling.size === 0) return;
     const now = this.#options.clock();
     for (const demand of this.#settling) {
-      const { pool, bytes, dropped } = demand;
-      const isCounted = pool?.used !== undefined && demand.hasVolume;
-      const covered = pool !== undefined && !pool.used && dropped >= bytes;
+      const isCounted = demand.pool?.used !== undefined && demand.volume !== undefined;
       const waited = now - (demand.settlingSince ?? now) >= 2 * this.#options.pollIntervalMs;
-      if (!isCounted && !covered && !waited) continue;
-      if (covered) useDrop(pool.demands, demand);
-      this.end(demand.claim);
+      if (isCounted || waited || isCovered(demand)) this.conclude(demand.claim);
     }
+  }
+
+  /** Ends what nothing is taken for any more. A drop that was published for it settles no other. */
+  conclude(claim: ClaimUid): void {
+    const demand = this.#demands.get(claim);
+    if (demand?.pool && isCovered(demand)) useDrop(demand.pool.demands, demand);
+    this.end(claim);
   }
 
   hold(pool: Pool, bytes: Bytes): void {

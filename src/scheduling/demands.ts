@@ -57,6 +57,21 @@ export function trackVolume(state: ClusterState, { claimRef }: Volume, isNews: b
   if (claim && claim.uid === claimRef.uid) trackDemand(state, claim, claim, isNews);
 }
 
+/** A volume that was never seen may still be made. One that came and went takes nothing any more. */
+export function claimGone({ pools, volumes }: ClusterState, { uid }: Claim): void {
+  const volume = pools.demandOf(uid)?.volume;
+  if (volume !== undefined && volumes.id(volume) === undefined) pools.conclude(uid);
+  else pools.settle(uid, undefined);
+}
+
+/** A claim that is still there waits for another volume; one that went before takes nothing any more. */
+export function volumeGone(state: ClusterState, volume: Volume): void {
+  trackVolume(state, volume, false);
+  const { claim: key, uid } = volume.claimRef ?? {};
+  if (key === undefined || uid === undefined || state.get("claim", key)?.uid === uid) return;
+  if (state.pools.demandOf(uid)?.volume === volume.name) state.pools.conclude(uid);
+}
+
 /** A claim that was bound before it was seen for the first time: by a provisioner, perhaps just now (decision 23). */
 function recoverDemand(state: ClusterState, claim: Claim): void {
   const { pools, volumes } = state;
@@ -76,9 +91,9 @@ function volumeOf({ volumes }: ClusterState, { key, uid }: Claim): VolumeId | un
 
 /** A volume that was made by hand takes nothing of what is published. */
 function madeOf({ volumes }: ClusterState, id: VolumeId): Made | undefined {
-  const { provisionedBy, capacity, resourceVersion } = volumes.at(id);
+  const { name, provisionedBy, capacity: bytes, resourceVersion: version } = volumes.at(id);
   const topology = volumes.topologyOf(id);
-  return provisionedBy === undefined || !topology ? undefined : { bytes: capacity, topology, version: resourceVersion };
+  return provisionedBy === undefined || !topology ? undefined : { volume: name, bytes, topology, version };
 }
 
 function isReached({ topologies }: ClusterState, node: NodeName, { topology }: Made): boolean {

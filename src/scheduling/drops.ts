@@ -16,7 +16,17 @@ export function drop(demands: Iterable<InFlight>, bytes: Bytes): void {
   for (const demand of demands) demand.dropped = addBytes(demand.dropped, bytes);
 }
 
-/** Uses up as much as the demand has. @param demands  all of the pool, in the order of their promises */
+/** Whether what was published can have the demand's volume in it. Of a pool that publishes all it has nothing ever drops. */
+export function isCovered({ bytes, dropped }: InFlight): boolean {
+  return dropped >= bytes;
+}
+
+/**
+ * Uses up as many bytes as the demand has.
+ *
+ * @param demands  all of the pool, in the order of their promises
+ * @param demand   one that is covered
+ */
 export function useDrop(demands: Iterable<InFlight>, demand: InFlight): void {
   const left = subtractBytes(demand.dropped, demand.bytes);
   let isEarlier = true;

@@ -3,7 +3,7 @@
  * serves one class; classes that draw on the same disk are declared to share theirs, and then each of them offers it.
  */
 import type { InFlight } from "./drops.ts";
-import { type ClassName, compareText } from "./names.ts";
+import { type ClassName, compareText, type VolumeName } from "./names.ts";
 import type { Capacity } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
 import { type Bytes, subtractBytes } from "./quantity.ts";
@@ -39,6 +39,7 @@ export interface Pool {
 
 /** A volume that a provisioner made for a claim. */
 export interface Made {
+  readonly volume: VolumeName;
   /** What it takes; provisioners round up. */
   readonly bytes: Bytes;
   /** Where it is reached from. */

@@ -3,7 +3,7 @@
  * keeps every index and every promise in step, so that no decision ever walks all volumes.
  */
 import { CapacityLedger } from "./capacity-ledger.ts";
-import { settleVolume, trackDemand, trackVolume } from "./demands.ts";
+import { claimGone, settleVolume, trackDemand, trackVolume, volumeGone } from "./demands.ts";
 import { type DiskRule, Disks } from "./disks.ts";
 import { count, mapIn } from "./indexes.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
@@ -234,7 +234,7 @@ export class ClusterState {
     this.reservations.volumeGone(name, id);
     const volume = this.volumes.at(id);
     this.volumes.delete(name);
-    trackVolume(this, volume, false);
+    volumeGone(this, volume);
   }
 
   #countVolume(id: VolumeId | undefined, by: 1 | -1): void {
@@ -271,8 +271,7 @@ export class ClusterState {
     if (!claim) return;
     this.#nameVolume(claim, false);
     this.rests.forget(claim.uid);
-    // Its volume may still be created: the promise ends by the clock.
-    this.pools.settle(claim.uid, undefined);
+    claimGone(this, claim);
   }
 
   #removePod(key: ObjectKey): void {

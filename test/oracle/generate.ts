@@ -364,6 +364,14 @@ function republished({ random }: Draw, objects: readonly ObjectLine[]): ObjectLi
   return [{ ...line, capacity: left > 0n ? left : 0n }];
 }
 
+/** The claim and the volume that a provisioner made for it. */
+function farewellOf(claim: string): Line[] {
+  return [
+    { verb: "delete", kind: "claim", name: claim },
+    { verb: "delete", kind: "volume", name: `m-${claim}` },
+  ];
+}
+
 /** A Pod promises; some of what follows on it. */
 function drawPromise(draw: Draw, claims: readonly string[], objects: readonly ObjectLine[]): Script[number][] {
   const { random, nodes, mood } = draw;
@@ -377,6 +385,7 @@ function drawPromise(draw: Draw, claims: readonly string[], objects: readonly Ob
   if (isBusy ? !random.once(4) : random.once(3)) {
     const claim = random.pick([...claims, ...claims, ...draw.claims]);
     lines.push({ verb: "finished", claim, ...(random.once(8) && { on: random.pick(nodes) }) });
+    if (random.once(8)) lines.push(...random.shuffled(farewellOf(claim)));
   }
   if (random.once(isBusy ? 2 : 4)) lines.push(...republished(draw, objects));
   if (random.once(8)) lines.push({ verb: "forget", pod: random.pick(["o1", "o2", "p"]) });

@@ -39,6 +39,8 @@ interface Demand {
   /** Drops of the pool before this one are of others. */
   firstDrop: number;
   settlingSince: number | undefined;
+  /** That a provisioner made for it, once it was seen. */
+  volume: string | undefined;
 }
 
 interface Assumption {
@@ -133,6 +135,17 @@ export class NaiveCluster {
     const rest = { driver: this.drivers, csiNode: this.csiNodes, capacity: this.capacities };
     ({ ...all, ...rest })[kind].delete(name);
     this.#track(ofClaim);
+    if (kind === "claim") this.#dismiss(name);
+    if (kind === "volume" && ofClaim !== undefined) this.#dismiss(ofClaim.slice(1), name);
+  }
+
+  /** What came and went, and whose claim is gone, takes nothing. @param volume  that went just now */
+  #dismiss(claim: string, volume?: string): void {
+    const demand = this.#demands.find((one) => one.claim === claim);
+    if (demand?.volume === undefined || this.claims.has(claim) || this.volumes.has(demand.volume)) return;
+    if (volume !== undefined && demand.volume !== volume) return;
+    this.notes.add("demand whose volume and claim are gone");
+    this.#conclude(demand);
   }
 
   /** What time has ended is gone, and demands that can be are in a pool: the state that a decision is made on. */
@@ -141,11 +154,10 @@ export class NaiveCluster {
     this.#place();
     for (const demand of [...this.#demands].filter(({ settlingSince }) => settlingSince !== undefined)) {
       const { settlingSince = this.now } = demand;
-      const isCovered = this.#dropsSince(demand).reduce((sum, { left }) => sum + left, 0n) >= demand.bytes;
+      const isCovered = this.#isCovered(demand);
       if (!isCovered && this.now - settlingSince < 2 * pollMs) continue;
       this.notes.add(isCovered ? "demand that a drop settled" : "demand that time settled");
-      if (isCovered) this.#useDrops(demand);
-      this.#end(demand.claim);
+      this.#conclude(demand);
     }
   }
 
@@ -341,7 +353,7 @@ export class NaiveCluster {
     const isElsewhere = made?.madeBy !== undefined && node && !termsMatch(made.terms, node);
     if (demand?.node !== selected && !(demand && isElsewhere)) this.#demand(claim, selected, sizeOf(claim), undefined);
     if (made) this.#settle(claim.name, made);
-    else for (const one of this.#demands) if (one.claim === claim.name) one.settlingSince = undefined;
+    else if (demand) Object.assign(demand, { settlingSince: undefined, volume: undefined });
   }
 
   #demand(claim: ClaimLine, node: string, bytes: bigint, pool: string | undefined): void {
@@ -355,6 +367,7 @@ export class NaiveCluster {
       pool,
       firstDrop,
       settlingSince: undefined,
+      volume: undefined,
     });
   }
 
@@ -370,6 +383,7 @@ export class NaiveCluster {
       this.#move(demand, made);
       return;
     }
+    if (made) demand.volume = made.name;
     if (made && made.bytes > demand.bytes) demand.bytes = made.bytes;
     if (demand.settlingSince !== undefined) return;
     demand.settlingSince = this.now;
@@ -396,7 +410,8 @@ export class NaiveCluster {
       throw new Error(`demand of ${claim} does not count where its volume is`);
     const firstDrop = this.#drops.length;
     const { bytes } = made;
-    this.#demands.push({ claim, class: className, node: on, bytes, pool, firstDrop, settlingSince: this.now });
+    const [settlingSince, volume] = [this.now, made.name];
+    this.#demands.push({ claim, class: className, node: on, bytes, pool, firstDrop, settlingSince, volume });
   }
 
   #end(claim: string): void {
@@ -407,14 +422,19 @@ export class NaiveCluster {
     return this.#drops.filter((one, nth) => one.pool === pool && nth >= firstDrop);
   }
 
-  /** The oldest first: they can be of the fewest demands. */
-  #useDrops(demand: Demand): void {
+  #isCovered(demand: Demand): boolean {
+    return this.#dropsSince(demand).reduce((sum, { left }) => sum + left, 0n) >= demand.bytes;
+  }
+
+  /** A drop that covers it is used up, the oldest first: they can be of the fewest demands. */
+  #conclude(demand: Demand): void {
     let { bytes } = demand;
-    for (const one of this.#dropsSince(demand)) {
+    for (const one of this.#isCovered(demand) ? this.#dropsSince(demand) : []) {
       const [used = 0n] = [one.left, bytes].sort(compare);
       one.left -= used;
       bytes -= used;
     }
+    this.#end(demand.claim);
   }
 
   #place(): void {

@@ -99,9 +99,23 @@ class Twins {
     const [claim, known] = this.#claim(nth);
     if (known?.phase !== "made" || !this.naive.isPublished(known.of, known.on)) return;
     known.phase = "selected";
-    this.ledger.state.delete("volume", `pv-${claim}`);
-    this.naive.volumes = this.naive.volumes.filter((volume) => volume.claim !== claim);
-    if (!known.isAway) this.naive.expect(claim, known.of, known.on, known.bytes);
+    this.#removeVolume(claim);
+    if (known.isAway) this.naive.bothGone(claim);
+    else this.naive.expect(claim, known.of, known.on, known.bytes);
+  }
+
+  /** A claim and its volume go, one after the other. */
+  clear(nth: number, isVolumeFirst: boolean): void {
+    const [claim, known] = this.#claim(nth);
+    if (!known || known.isAway || (known.phase !== "made" && known.phase !== "bound")) return;
+    if (isVolumeFirst) this.#removeVolume(claim);
+    // While the claim is there and not bound, another volume may be made.
+    if (isVolumeFirst && known.phase === "made") this.naive.expect(claim, known.of, known.on, known.bytes);
+    this.ledger.state.delete("claim", `d/${claim}`);
+    this.naive.settle(claim, undefined);
+    if (!isVolumeFirst) this.#removeVolume(claim);
+    this.naive.bothGone(claim);
+    this.#claims.delete(claim);
   }
 
   /** The next thing that happens to a claim: selected-node, its volume, bound, the volume gone. */
@@ -142,8 +156,7 @@ class Twins {
         known.phase = "bound";
         return;
       case "bound":
-        this.ledger.state.delete("volume", `pv-${claim}`);
-        this.naive.volumes = this.naive.volumes.filter((volume) => volume.claim !== claim);
+        this.#removeVolume(claim);
         this.#claims.delete(claim);
     }
   }
@@ -186,6 +199,11 @@ class Twins {
   #claim(nth: number): [string, Known | undefined] {
     const claims = [...this.#claims];
     return claims[nth % Math.max(1, claims.length)] ?? ["", undefined];
+  }
+
+  #removeVolume(claim: string): void {
+    this.ledger.state.delete("volume", `pv-${claim}`);
+    this.naive.volumes = this.naive.volumes.filter((volume) => volume.claim !== claim);
   }
 
   #make(claim: string, { of, on }: Known, bytes: bigint): void {
@@ -241,6 +259,14 @@ const step: fc.Arbitrary<(twins: Twins) => void> = fc.oneof(
   { weight: 1, arbitrary: on.map((node) => (twins: Twins) => twins.reboot(node)) },
   { weight: 2, arbitrary: fc.nat(30).map((nth) => (twins: Twins) => twins.blink(nth)) },
   { weight: 2, arbitrary: fc.nat(30).map((nth) => (twins: Twins) => twins.lose(nth)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.nat(30), fc.boolean()).map(
+      ([nth, isVolumeFirst]) =>
+        (twins: Twins) =>
+          twins.clear(nth, isVolumeFirst),
+    ),
+  },
   { weight: 1, arbitrary: fc.constantFrom(1_000, pollMs, 2 * pollMs).map((ms) => (twins: Twins) => twins.wait(ms)) },
 );
 

@@ -125,6 +125,57 @@ for (const by of ["object", "node"] as const) {
   });
 }
 
+/** Who goes first, and who after. */
+const farewells = {
+  "the claim goes, then its volume": ["claim d/x", "volume pv-x"],
+  "the volume goes, then its claim": ["volume pv-x", "claim d/x"],
+};
+
+test.for(Object.entries(farewells))("nothing is taken any more once %s", ([, gone]) => {
+  for (const by of ["object", "node"] as const) {
+    const ledger = selected(published(by), "x", "30Gi").volume("x", "lvm", "a", "40Gi");
+    ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" });
+    expect(free(ledger)).toBe(gi(60));
+    const [first = "", last = ""] = gone;
+    ledger.world.apply(`delete ${first}`);
+    if (by === "object") expect(free(ledger)).toBe(gi(60));
+    ledger.world.apply(`delete ${last}`);
+    expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(100), []]);
+  }
+});
+
+test("a claim that goes before its volume is seen keeps its promise until the volume has come and gone", () => {
+  const ledger = selected(published(), "x", "30Gi");
+  ledger.world.apply("delete claim d/x");
+  expect(free(ledger)).toBe(gi(70));
+  ledger.volume("x", "lvm", "a", "30Gi");
+  expect(free(ledger)).toBe(gi(70));
+  ledger.world.apply("delete volume pv-x");
+  expect(free(ledger)).toBe(gi(100));
+});
+
+test("a volume that was lost before its claim went may be in the making again", () => {
+  const ledger = selected(published(), "x", "30Gi").volume("x", "lvm", "a", "30Gi");
+  for (const gone of ["volume pv-x", "claim d/x"]) ledger.world.apply(`delete ${gone}`);
+  expect(free(ledger)).toBe(gi(70));
+  expect(free(ledger.wait(2 * pollMs))).toBe(gi(100));
+});
+
+test("another volume of the claim that goes, made by hand, says nothing of the one that a provisioner makes", () => {
+  const ledger = selected(published(), "x", "30Gi");
+  ledger.world.apply("pv disk 30Gi class=lvm on=a for=x uid=ux");
+  for (const gone of ["claim d/x", "volume disk"]) ledger.world.apply(`delete ${gone}`);
+  expect(free(ledger)).toBe(gi(70));
+});
+
+test("what was published of a volume that is gone settles nobody else", () => {
+  const ledger = selected(selected(published(), "x", "30Gi"), "y", "30Gi").volume("x", "lvm", "a", "30Gi");
+  ledger.object("c", "lvm", "a", "70Gi");
+  for (const gone of ["claim d/x", "volume pv-x"]) ledger.world.apply(`delete ${gone}`);
+  ledger.object("c", "lvm", "a", "100Gi").volume("y", "lvm", "a", "30Gi");
+  expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(70), ["uy"]]);
+});
+
 test("a volume that is made free of its claim leaves the claim in flight", () => {
   const ledger = selected(published(), "x", "30Gi").volume("x", "lvm", "a", "30Gi");
   ledger.world.apply("pv pv-x 30Gi class=lvm on=a");

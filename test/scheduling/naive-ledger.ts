@@ -85,19 +85,33 @@ export class NaiveLedger {
   update(): void {
     const settling = this.demands.filter((demand) => demand.settling);
     for (const demand of settling.sort((a, b) => (a.settling?.nth ?? 0) - (b.settling?.nth ?? 0))) {
-      const group = `${groupOf(demand.of)} ${demand.on}`;
-      const drops = this.#drops.filter((one, nth) => one.group === group && nth >= demand.firstDrop);
-      const isCovered = drops.reduce((sum, { left }) => sum + left, 0n) >= demand.bytes;
       const hasWaited = this.now - (demand.settling?.at ?? 0) >= 2 * pollMs;
-      if (!(isWhole(demand.of) && demand.hasVolume) && !isCovered && !hasWaited) continue;
-      let { bytes } = demand;
-      for (const drop of isCovered ? drops : []) {
-        const [left, more] = drop.left < bytes ? [0n, bytes - drop.left] : [drop.left - bytes, 0n];
-        drop.left = left;
-        bytes = more;
-      }
-      this.end(demand.claim);
+      if (hasWaited || (isWhole(demand.of) && demand.hasVolume) || this.#isCovered(demand)) this.#conclude(demand);
     }
+  }
+
+  /** The claim is gone, or its volume is, the other one before it. */
+  bothGone(claim: string): void {
+    const demand = this.demands.find((one) => one.claim === claim);
+    if (demand?.hasVolume) this.#conclude(demand);
+  }
+
+  #dropsSince({ of, on, firstDrop }: NaiveDemand): { left: bigint }[] {
+    return this.#drops.filter((one, nth) => one.group === `${groupOf(of)} ${on}` && nth >= firstDrop);
+  }
+
+  #isCovered(demand: NaiveDemand): boolean {
+    return this.#dropsSince(demand).reduce((sum, { left }) => sum + left, 0n) >= demand.bytes;
+  }
+
+  #conclude(demand: NaiveDemand): void {
+    let { bytes } = demand;
+    for (const drop of this.#isCovered(demand) ? this.#dropsSince(demand) : []) {
+      const [left, more] = drop.left < bytes ? [0n, bytes - drop.left] : [drop.left - bytes, 0n];
+      drop.left = left;
+      bytes = more;
+    }
+    this.end(demand.claim);
   }
 
   #total(of: Name, on: string): bigint {
