@@ -117,7 +117,12 @@ const atMostEvery: Readonly<Record<number, readonly string[]>> = {
     "pod claimLost",
     "pod claimDeleting",
   ],
-  2000: ["pod without claims", "demand that a drop settled", "demand that time settled", "demand whose volume and claim are gone"],
+  2000: [
+    "pod without claims",
+    "demand that a drop settled",
+    "demand that time settled",
+    "demand whose volume and claim are gone",
+  ],
 };
 
 /** What was drawn too seldom, as `what: so often, wanted so often`. */

@@ -176,6 +176,15 @@ test("what was published of a volume that is gone settles nobody else", () => {
   expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(70), ["uy"]]);
 });
 
+test("a claim that asks for more than its pool has keeps all of it, as one that asks for just as much would", () => {
+  for (const request of ["100Gi", "900Gi"]) {
+    const ledger = selected(published(), "x", request).claim("y", "lvm", "1Gi");
+    expect(ledger.reason("a", "y")).toBe("capacityAssumed");
+    ledger.claim("x", "lvm", request);
+    expect(ledger.reason("a", "y")).toBe("");
+  }
+});
+
 test("a volume that is made free of its claim leaves the claim in flight", () => {
   const ledger = selected(published(), "x", "30Gi").volume("x", "lvm", "a", "30Gi");
   ledger.world.apply("pv pv-x 30Gi class=lvm on=a");
