@@ -1,20 +1,14 @@
 /**
  * The general case of one class on one node: which volumes each claim may take, and the assignment over them.
  *
- * Nodes of one kind put the same question: answers are kept, each in the place that the question's hash gives it.
+ * Nodes of one kind put the same question, so answers are kept.
  */
+import { Answers } from "./answers.ts";
 import { Assignment } from "./assignment.ts";
 import type { Wishes } from "./bipartite.ts";
 import { type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { Reach } from "./reach.ts";
 import { assumedBit, type VolumeId } from "./volume-table.ts";
-
-const answersMax = 256;
-
-interface Answer {
-  readonly question: Int32Array;
-  readonly ranks: Int32Array;
-}
 
 export class Choices {
   /** A volume was left alone only because another Pod holds it. Cleared by whoever asks. */
@@ -28,7 +22,7 @@ export class Choices {
   /** By position: its rank and one; 0 where nobody wishes for it. */
   #ranks = new Int32Array(16);
   readonly #question: Int32Array;
-  readonly #answers: (Answer | undefined)[] = new Array<Answer | undefined>(answersMax).fill(undefined);
+  readonly #answers = new Answers();
 
   /** @param wants  of one class, in name order */
   constructor(reach: Reach, wants: readonly Want[]) {
@@ -125,11 +119,10 @@ export class Choices {
 
   #answer(order: readonly number[], volumeCount: number): Int32Array {
     const length = this.#ask(order);
-    const place = hash(this.#question, length) & (answersMax - 1);
-    const known = this.#answers[place];
-    if (known && begins(this.#question, known.question) && known.question.length === length) return known.ranks;
+    const known = this.#answers.find(this.#question, length);
+    if (known) return known;
     const ranks = this.#assignment.assign(this.#wishes, order, volumeCount);
-    this.#answers[place] = { question: this.#question.slice(0, length), ranks };
+    this.#answers.keep(this.#question, length, ranks);
     return ranks;
   }
 
@@ -146,16 +139,4 @@ export class Choices {
     for (let wish = 0; wish < end; wish++) question[length++] = to[wish] ?? 0;
     return length;
   }
-}
-
-/** FNV-1a over words, its high bits folded into the low ones. @see draft-eastlake-fnv */
-function hash(words: Int32Array, length: number): number {
-  let found = -2128831035;
-  for (let at = 0; at < length; at++) found = Math.imul(found ^ (words[at] ?? 0), 16777619);
-  return found ^ (found >>> 15);
-}
-
-function begins(words: Int32Array, start: Int32Array): boolean {
-  for (let at = 0; at < start.length; at++) if (words[at] !== start[at]) return false;
-  return true;
 }
