@@ -2,37 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Assignment } from "../../src/scheduling/assignment.ts";
+import { bestWay, none, type Wished } from "../support/every-way.ts";
 import { runs } from "../support/runs.ts";
-
-const none = -1;
-
-/** Per claim the ranks of volumes that it may take, ascending. */
-type Wished = readonly (readonly number[])[];
-
-/** Every way to give each claim one of its volumes or none, and no volume twice. */
-function* ways(wished: Wished, ranks: readonly number[] = []): Generator<readonly number[]> {
-  const own = wished[ranks.length];
-  if (own === undefined) yield ranks;
-  else
-    for (const rank of [...own, none])
-      if (rank === none || !ranks.includes(rank)) yield* ways(wished, [...ranks, rank]);
-}
-
-/** The first by importance served, then by volumes from the smallest up, then by claims in name order. */
-function best(wished: Wished, order: readonly number[]): readonly number[] {
-  const keyOf = (ranks: readonly number[]): number[] => [
-    ...order.map((claim) => (ranks[claim] === none ? 1 : 0)),
-    ...ranks.filter((rank) => rank !== none).sort((a, b) => a - b),
-    ...ranks,
-  ];
-  return [...ways(wished)].reduce((one, other) => (isLess(keyOf(other), keyOf(one)) ? other : one));
-}
-
-/** Of two lists that are as long as far as they are alike. */
-function isLess(a: readonly number[], b: readonly number[]): boolean {
-  const at = a.findIndex((value, index) => value !== b[index]);
-  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
-}
 
 function assigned(assignment: Assignment, wished: Wished, order: readonly number[], volumeCount: number): number[] {
   const starts = new Int32Array(wished.length + 1);
@@ -53,7 +24,7 @@ test("of any claims and volumes: the important ones served, by the smallest volu
   const assignment = new Assignment();
   fc.assert(
     fc.property(cases, ({ wished, order, volumeCount }) => {
-      expect(assigned(assignment, wished, order, volumeCount)).toEqual(best(wished, order));
+      expect(assigned(assignment, wished, order, volumeCount)).toEqual(bestWay(wished, order));
     }),
     { numRuns: runs(3_000) },
   );
