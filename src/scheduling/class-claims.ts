@@ -118,8 +118,9 @@ export class ClassClaims {
       const candidates: VolumeId[] = [];
       for (let position = reach.firstLargeEnough(want); position < reach.length; position++) {
         const offer = reach.offer(position);
-        if (!mayTake(liberty, offer) || !offersWanted(want, offer) || !reach.hasLabels(want, position)) continue;
-        candidates.push(reach.volume(position));
+        if (!offersWanted(want, offer) || !reach.hasLabels(want, position)) continue;
+        if (mayTake(liberty, offer)) candidates.push(reach.volume(position));
+        else if ((offer & assumedBit) === 0) this.#avoided = true;
       }
       return { index, candidates, canBeProvisioned: blocked[index] === undefined };
     });

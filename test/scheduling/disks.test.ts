@@ -122,6 +122,14 @@ test("room that another Pod holds is used where no other is, though its volumes 
   expect([contended("y"), contended("z")]).toEqual([true, false]);
 });
 
+test("a volume that another Pod holds is used where the others' file systems are full", () => {
+  const world = nodes("node a", "pv full 10Gi on=a label=fs:1 for=old uid=uold", "pvc old 8Gi volume=full");
+  for (const line of ["pv d 10Gi on=a label=fs:1", "pv e 20Gi on=a label=fs:2", "pvc x 15Gi", "pvc y 5Gi"]) world.apply(line);
+  world.apply("hold holder a : x");
+  expect(world.planned(world.pod("p", "y"), "a")).toEqual(["y=e"]);
+  expect(world.plan(world.pod("p", "y"), "a").contended).toBe(true);
+});
+
 test("as few are provisioned as can be, and of the volumes the smallest that fit", () => {
   const world = nodes("node a", "class csi provisioner=csi.example", "driver csi.example");
   for (const name of ["d1", "d2"]) world.apply(`pv ${name} 100Gi on=a class=csi label=fs:1`);
