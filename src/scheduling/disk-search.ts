@@ -41,14 +41,14 @@ interface Choice {
   readonly disk: Disk | undefined;
   readonly surplus: Bytes;
   /** Volumes of one disk that the same claims may take: of these the smallest will always do. */
-  readonly group: string;
+  readonly group: number;
 }
 
 interface Place {
-  readonly index: number;
+  readonly asker: Asker;
   readonly bytes: Bytes;
-  readonly canBeProvisioned: boolean;
-  readonly choices: readonly Choice[];
+  /** Made when a search gets here: most fail before. */
+  choices?: readonly Choice[];
 }
 
 /** How good a choice is: less is better, the first number before the second. */
@@ -61,6 +61,7 @@ export class DiskSearch {
   readonly #options: DiskSearchOptions;
   /** The largest claims first: they have the fewest places. */
   readonly #places: readonly Place[];
+  readonly #groups: ReadonlyMap<VolumeId, number>;
   /** Per place what it and all after it cost at least. */
   readonly #least: Cost[] = [];
   #best: (Cost & { readonly volumes: readonly VolumeId[] }) | undefined;
@@ -72,21 +73,13 @@ export class DiskSearch {
     this.#limit = options.stepsMax;
     const bytesOf = ({ index }: Asker): Bytes => options.asked[index]?.bytes ?? zero;
     const order = askers.toSorted((a, b) => compareBytes(bytesOf(b), bytesOf(a)));
-    const groups = groupsOf(order, options);
-    this.#places = order.map((asker) => ({
-      index: asker.index,
-      bytes: bytesOf(asker),
-      canBeProvisioned: asker.canBeProvisioned,
-      choices: asker.candidates.map((id) => ({
-        id,
-        disk: options.diskOf(id),
-        surplus: subtractBytes(options.capacityOf(id), bytesOf(asker)),
-        group: groups.get(id) ?? "",
-      })),
-    }));
+    this.#groups = groupsOf(order, options);
+    this.#places = order.map((asker) => ({ asker, bytes: bytesOf(asker) }));
     let least: Cost = { provisioned: 0, surplus: zero };
-    for (const { choices } of this.#places.toReversed()) {
-      least = sum(least, { provisioned: choices.length > 0 ? 0 : 1, surplus: choices[0]?.surplus ?? zero });
+    for (const { asker, bytes } of this.#places.toReversed()) {
+      const [smallest] = asker.candidates;
+      const surplus = smallest === undefined ? zero : subtractBytes(options.capacityOf(smallest), bytes);
+      least = sum(least, { provisioned: smallest === undefined ? 1 : 0, surplus });
       this.#least.unshift(least);
     }
   }
@@ -114,8 +107,11 @@ export class DiskSearch {
       return;
     }
     if (++this.#steps > this.#limit) return;
-    const tried = new Set<string>();
+    const { index, canBeProvisioned } = place.asker;
+    const tried = new Set<number>();
+    place.choices ??= this.#choicesOf(place);
     for (const { id, disk, surplus, group } of place.choices) {
+      if (this.#steps > this.#limit) return;
       if (tried.has(group) || volumes.includes(id)) continue;
       tried.add(group);
       const next = sum(cost, { provisioned: 0, surplus });
@@ -123,13 +119,23 @@ export class DiskSearch {
       const after = addBytes(before, place.bytes);
       if (!this.#mayBeBest(position + 1, next) || (disk && !hasRoom(disk, after))) continue;
       if (disk) used.set(disk, after);
-      volumes[place.index] = id;
+      volumes[index] = id;
       this.#place(position + 1, next);
-      volumes[place.index] = provisioned;
+      volumes[index] = provisioned;
       if (disk) used.set(disk, before);
     }
     const next = sum(cost, { provisioned: 1, surplus: zero });
-    if (place.canBeProvisioned && this.#mayBeBest(position + 1, next)) this.#place(position + 1, next);
+    if (canBeProvisioned && this.#mayBeBest(position + 1, next)) this.#place(position + 1, next);
+  }
+
+  #choicesOf({ asker, bytes }: Place): Choice[] {
+    const { capacityOf, diskOf } = this.#options;
+    return asker.candidates.map((id) => ({
+      id,
+      disk: diskOf(id),
+      surplus: subtractBytes(capacityOf(id), bytes),
+      group: this.#groups.get(id) ?? 0,
+    }));
   }
 
   #mayBeBest(position: number, cost: Cost): boolean {
@@ -141,16 +147,24 @@ export class DiskSearch {
   }
 }
 
-/** Per volume its disk, and which askers may take it. */
-function groupsOf(askers: readonly Asker[], { diskOf }: DiskSearchOptions): Map<VolumeId, string> {
+/** Per volume a number for its disk and the askers that may take it. */
+function groupsOf(askers: readonly Asker[], { diskOf }: DiskSearchOptions): Map<VolumeId, number> {
   const disks = new Map<Disk | undefined, number>();
-  const groups = new Map<VolumeId, string>();
+  const groups = new Map<VolumeId, number>();
+  /** By the group of a volume before it was known that one asker more may take it, and that asker. */
+  const narrower = new Map<number, number>();
   for (const [position, { candidates }] of askers.entries()) {
     for (const id of candidates) {
-      const disk = diskOf(id);
-      const number = disks.get(disk) ?? disks.size;
-      disks.set(disk, number);
-      groups.set(id, `${groups.get(id) ?? number} ${position}`);
+      let before = groups.get(id);
+      if (before === undefined) {
+        const disk = diskOf(id);
+        before = disks.get(disk) ?? -1 - disks.size;
+        disks.set(disk, before);
+      }
+      const key = before * askers.length + position;
+      const group = narrower.get(key) ?? narrower.size;
+      narrower.set(key, group);
+      groups.set(id, group);
     }
   }
   return groups;

@@ -9,6 +9,12 @@ import type { VolumeId } from "./volume-table.ts";
 
 type Asked = readonly { readonly bytes: Bytes }[];
 
+/** What a file system has left for the Pod, without and with what other Pods hold. */
+interface Left {
+  readonly careful: Bytes;
+  readonly bold: Bytes;
+}
+
 /** Steps of a search on one node; of all searches of one decision; and what each has all the same, for the first choice. */
 const steps = { perNode: 10_000, perDecision: 100_000, least: 100 };
 
@@ -18,7 +24,7 @@ export class DiskUse {
   readonly #state: ClusterState;
   readonly #own: ReadonlySet<ClaimUid>;
   #steps = steps.perDecision;
-  readonly #left = new Map<Disk, { readonly careful: Bytes; readonly bold: Bytes }>();
+  readonly #left = new Map<Disk, Left>();
 
   /** @param own  claims of the Pod: what they ask is what is being decided */
   constructor(state: ClusterState, own: ReadonlySet<ClaimUid>) {
@@ -48,10 +54,12 @@ export class DiskUse {
     volumes: VolumeId[],
     { asked, avoid, accept }: { readonly asked: Asked; readonly avoid: boolean; readonly accept: () => boolean },
   ): boolean {
+    const used = this.#sum(volumes, asked);
+    if (!this.#mayFit(askers, used, { asked, avoid })) return false;
     const search = new DiskSearch(askers, {
       asked,
       volumes,
-      used: this.#sum(volumes, asked),
+      used,
       capacityOf: (id) => this.#state.volumes.at(id).capacity,
       diskOf: (id) => this.#sharedOf(id),
       hasRoom: (disk, bytes) => this.#hasRoom(disk, bytes, avoid),
@@ -61,6 +69,35 @@ export class DiskUse {
     const found = search.run();
     this.#steps -= search.steps;
     return found;
+  }
+
+  /** Whether all file systems together have what is asked by those that must have a volume: most full nodes need no search. */
+  #mayFit(
+    askers: readonly Asker[],
+    used: ReadonlyMap<Disk, Bytes>,
+    { asked, avoid }: { readonly asked: Asked; readonly avoid: boolean },
+  ): boolean {
+    const disks = new Set<Disk>();
+    let missing = zero;
+    for (const { index, candidates, canBeProvisioned } of askers) {
+      if (canBeProvisioned) continue;
+      missing = addBytes(missing, asked[index]?.bytes ?? zero);
+      for (const id of candidates) {
+        const disk = this.#sharedOf(id);
+        if (!disk) return true;
+        disks.add(disk);
+      }
+    }
+    let isHeld = false;
+    for (const disk of disks) {
+      const { careful, bold } = this.#leftOf(disk);
+      const left = subtractBytes(avoid ? careful : bold, used.get(disk) ?? zero);
+      if (left > zero) missing = subtractBytes(missing, left);
+      if (careful < bold) isHeld = true;
+    }
+    if (missing <= zero) return true;
+    if (avoid && isHeld) this.avoided = true;
+    return false;
   }
 
   #sum(volumes: readonly VolumeId[], asked: Asked): Map<Disk, Bytes> {
@@ -78,16 +115,21 @@ export class DiskUse {
   }
 
   #hasRoom(disk: Disk, bytes: Bytes, avoid: boolean): boolean {
-    const left = this.#left.get(disk) ?? this.#measure(disk);
-    this.#left.set(disk, left);
-    if (bytes > left.bold) return false;
-    if (!avoid || bytes <= left.careful) return true;
+    const { bold, careful } = this.#leftOf(disk);
+    if (bytes > bold) return false;
+    if (!avoid || bytes <= careful) return true;
     this.avoided = true;
     return false;
   }
 
+  #leftOf(disk: Disk): Left {
+    const left = this.#left.get(disk) ?? this.#measure(disk);
+    this.#left.set(disk, left);
+    return left;
+  }
+
   /** The size is the largest that a volume reports: file systems grow, and old volumes keep the old number. */
-  #measure(disk: Disk): { careful: Bytes; bold: Bytes } {
+  #measure(disk: Disk): Left {
     let size = zero;
     let used = zero;
     let held = zero;

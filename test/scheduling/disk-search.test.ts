@@ -45,6 +45,12 @@ test("a search takes one step a claim where the first choices do, and none beyon
   expect(search({ ...facts, stepsMax: 2 })).toMatchObject({ found: false, volumes: [-1, -1, -1] });
 });
 
+test("a search that has come to its bound ends at once", () => {
+  const sizes = Array.from({ length: 12 }, (_, nth) => 10 + nth);
+  const { found, steps } = search({ sizes, asks: sizes.map(() => 1), stepsMax: 50, accept: () => false });
+  expect([found, steps]).toEqual([false, 51]);
+});
+
 test("once a choice is found, a better one is looked for in a thousand steps more", () => {
   const sizes = Array.from({ length: 12 }, (_, nth) => 10 + nth);
   const { found, steps } = search({ sizes, asks: sizes.map(() => 1) });

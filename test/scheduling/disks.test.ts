@@ -124,7 +124,8 @@ test("room that another Pod holds is used where no other is, though its volumes 
 
 test("a volume that another Pod holds is used where the others' file systems are full", () => {
   const world = nodes("node a", "pv full 10Gi on=a label=fs:1 for=old uid=uold", "pvc old 8Gi volume=full");
-  for (const line of ["pv d 10Gi on=a label=fs:1", "pv e 20Gi on=a label=fs:2", "pvc x 15Gi", "pvc y 5Gi"]) world.apply(line);
+  for (const line of ["pv d 10Gi on=a label=fs:1", "pv e 20Gi on=a label=fs:2", "pvc x 15Gi", "pvc y 5Gi"])
+    world.apply(line);
   world.apply("hold holder a : x");
   expect(world.planned(world.pod("p", "y"), "a")).toEqual(["y=e"]);
   expect(world.plan(world.pod("p", "y"), "a").contended).toBe(true);
@@ -203,6 +204,46 @@ test("random claims over random file systems fit whenever some choice of volumes
     { numRuns: runs(400), seed: 20_261_130 },
   );
   expect(fitted).toBeGreaterThan(runs(50));
+});
+
+test("random holds of another Pod refuse nobody, and mark whoever needs what they hold", () => {
+  const volume = fc.record({
+    size: fc.integer({ min: 1, max: 6 }),
+    fs: fc.constantFrom("1", "2", undefined),
+    class: fc.constantFrom("local", "csi"),
+  });
+  const ask = fc.record({ size: fc.integer({ min: 1, max: 5 }), class: fc.constantFrom("local", "csi") });
+  const some = <T>(one: fc.Arbitrary<T>, maxLength: number) => fc.array(one, { minLength: 1, maxLength });
+  let contended = 0;
+  fc.assert(
+    fc.property(some(volume, 6), some(ask, 3), some(ask, 3), (volumes, mine, held) => {
+      const world = nodes("node a", "class csi provisioner=csi.example", "driver csi.example capacity");
+      world.apply("capacity c csi a 4Gi");
+      for (const [index, { size, fs, class: name }] of volumes.entries()) {
+        const capacity = `${size}Gi`;
+        world.add(makePV(`v${index}`, { on: "a", class: name, capacity, ...(fs && { labels: { fs } }) }));
+      }
+      const podOf = (name: string, asks: typeof mine) => {
+        const claims = asks.map((_, index) => `${name}${index}`);
+        for (const [index, { size, class: ofClass }] of asks.entries()) {
+          world.add(makePVC(`${name}${index}`, { class: ofClass, request: `${size}Gi` }));
+        }
+        return world.pod(name, ...claims);
+      };
+      const [holder, pod] = [podOf("h", held), podOf("p", mine)];
+      if (world.fitting(holder).length === 0) return;
+      const before = world.fitting(pod);
+      world.state.reservations.hold(holder.uid, [world.plan(holder, "a")]);
+      expect(world.fitting(pod)).toEqual(before);
+      if (before.length === 0 || !world.plan(pod, "a").contended) return;
+      contended++;
+      // Without what is held there is no plan: held for good, it refuses.
+      expect(world.state.reservations.assume(holder.uid, world.plan(holder, "a")).ok).toBe(true);
+      expect(world.fitting(pod)).toEqual([]);
+    }),
+    { numRuns: runs(400), seed: 20_261_130 },
+  );
+  expect(contended).toBeGreaterThan(runs(10));
 });
 
 test("what a zone's nodes share is chosen among as what a node has alone", () => {
