@@ -211,17 +211,20 @@ test("random holds of another Pod refuse nobody, and mark whoever needs what the
     size: fc.integer({ min: 1, max: 6 }),
     fs: fc.constantFrom("1", "2", undefined),
     class: fc.constantFrom("local", "csi"),
+    isBound: fc.boolean(),
   });
   const ask = fc.record({ size: fc.integer({ min: 1, max: 5 }), class: fc.constantFrom("local", "csi") });
   const some = <T>(one: fc.Arbitrary<T>, maxLength: number) => fc.array(one, { minLength: 1, maxLength });
   let contended = 0;
   fc.assert(
-    fc.property(some(volume, 6), some(ask, 3), some(ask, 3), (volumes, mine, held) => {
+    fc.property(some(volume, 8), some(ask, 3), some(ask, 3), (volumes, mine, held) => {
       const world = nodes("node a", "class csi provisioner=csi.example", "driver csi.example capacity");
       world.apply("capacity c csi a 4Gi");
-      for (const [index, { size, fs, class: name }] of volumes.entries()) {
+      for (const [index, { size, fs, class: name, isBound }] of volumes.entries()) {
         const capacity = `${size}Gi`;
-        world.add(makePV(`v${index}`, { on: "a", class: name, capacity, ...(fs && { labels: { fs } }) }));
+        const claim = isBound ? { claim: `o${index}`, claimUid: `uo${index}` } : {};
+        world.add(makePV(`v${index}`, { on: "a", class: name, capacity, ...(fs && { labels: { fs } }), ...claim }));
+        if (isBound) world.add(makePVC(`o${index}`, { class: name, request: capacity, volume: `v${index}` }));
       }
       const podOf = (name: string, asks: typeof mine) => {
         const claims = asks.map((_, index) => `${name}${index}`);
