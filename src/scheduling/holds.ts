@@ -189,7 +189,7 @@ export class Holds {
       for (const planned of claims) {
         if (planned.kind === "static") {
           const volume = this.#volumes.id(planned.volume.name);
-          if (volume === undefined) continue;
+          if (volume === undefined || !this.#volumes.isFree(volume)) continue;
           const item = { claimUid: planned.claim.uid, of: volume, bytes: planned.claim.request ?? zero };
           items.set(`${planned.claim.uid} v${volume}`, item);
         } else if (planned.kind === "provision" && planned.pool !== undefined) {

@@ -111,7 +111,7 @@ export class VolumeTable {
   }
 
   assume(id: VolumeId, assumed: boolean): void {
-    const wasFree = this.#isFree(id);
+    const wasFree = this.isFree(id);
     this.assumed[id] = assumed ? 1 : 0;
     this.#offerChanged(id);
     this.#countFree(id, wasFree);
@@ -221,19 +221,20 @@ export class VolumeTable {
   #unlist(id: VolumeId): void {
     const topology = this.#topology[id];
     if (!this.#listed[id] || !topology) return;
-    const wasFree = this.#isFree(id);
+    const wasFree = this.isFree(id);
     this.#listed[id] = false;
     this.free.remove(topology, this.at(id).class, id);
     this.#countFree(id, wasFree);
   }
 
-  #isFree(id: VolumeId): boolean {
+  /** Whether any claim may take it: nobody is promised it for good, and it is reserved for nobody. */
+  isFree(id: VolumeId): boolean {
     return this.#listed[id] === true && this.assumed[id] === 0;
   }
 
   #countFree(id: VolumeId, wasFree: boolean): void {
     const topology = this.#topology[id];
-    const isFree = this.#isFree(id);
+    const isFree = this.isFree(id);
     if (topology && isFree !== wasFree) this.census.setFree(topology, this.at(id), isFree);
   }
 

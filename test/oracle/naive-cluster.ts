@@ -231,7 +231,10 @@ export class NaiveCluster {
   /** What is promised to a claim already needs no hold. */
   hold(pod: string, items: readonly Held[]): void {
     this.#release(pod);
-    const isPromised = ({ claim, target }: Held): boolean => "pool" in target && this.demandPool(claim) === target.pool;
+    const isPromised = ({ claim, target }: Held): boolean => {
+      if ("pool" in target) return this.demandPool(claim) === target.pool;
+      return this.isAssumed(target.volume) || this.volumes.get(target.volume)?.claim !== undefined;
+    };
     const unpromised = items.filter((item) => !isPromised(item));
     if (unpromised.length > 0) this.#holds.push({ pod, since: this.now, items: unpromised });
   }

@@ -122,6 +122,19 @@ test("room that another Pod holds is used where no other is, though its volumes 
   expect([contended("y"), contended("z")]).toEqual([true, false]);
 });
 
+test("what a claim has of a file system already is not held besides, by whoever else mounts the claim", () => {
+  const world = nodes(...directories, "pvc x 40Gi", "pvc y 40Gi", "pvc r 5Gi", "pv own 200Gi on=a");
+  world.apply("pv reserved 100Gi on=a label=fs:root for=r");
+  const plansOf = (name: string, ...claims: string[]) => {
+    const pod = world.pod(name, ...claims);
+    return [pod.uid, [world.plan(pod, "a")]] as const;
+  };
+  assume(world, "a", "x");
+  world.state.reservations.hold(...plansOf("sharer", "x", "r"));
+  expect(world.state.reservations.holds.count).toBe(0);
+  expect(world.planned(world.pod("q", "y"), "a")).toEqual(["y=d2"]);
+});
+
 test("a volume that another Pod holds is used where the others' file systems are full", () => {
   const world = nodes("node a", "pv full 10Gi on=a label=fs:1 for=old uid=uold", "pvc old 8Gi volume=full");
   for (const line of ["pv d 10Gi on=a label=fs:1", "pv e 20Gi on=a label=fs:2", "pvc x 15Gi", "pvc y 5Gi"])
