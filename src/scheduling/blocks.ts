@@ -155,8 +155,8 @@ export class Blocks {
     const by = this.#headsEnd - before;
     this.#end += by;
     this.#growSlots(this.#end);
-    this.words.copyWithin(4 * this.#headsEnd, 4 * before, 4 * (this.#end - by));
-    for (let known = 0; known < length; known++) this.tails[known] = (this.tails[known] ?? 0) + by;
+    this.words.copyWithin(4 * this.#headsEnd, 4 * before);
+    this.tails = this.tails.map((tail) => tail + by);
   }
 
   #growSlots(atLeast: number): void {
