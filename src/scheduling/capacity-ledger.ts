@@ -207,7 +207,6 @@ export class CapacityLedger {
   /** Ends what has settled and finds pools for demands that had none; called before each decision. */
   update(): void {
     this.#placeDemands();
-    if (this.#settling.size === 0) return;
     const now = this.#options.clock();
     for (const demand of this.#settling) {
       const isCounted = demand.pool?.used !== undefined && demand.volume !== undefined;

@@ -90,6 +90,11 @@ test("a volume that says less than its claim asked for frees nothing", () => {
   expect(free(ledger)).toBe(gi(90));
 });
 
+test("a volume that is larger than its claim takes what it is, though nothing is published until later", () => {
+  const ledger = selected(new Ledger(["lvm"]).node("a"), "x", "1Gi").volume("x", "lvm", "a", "10Gi");
+  expect(free(ledger.object("c", "lvm", "a", "100Gi"))).toBe(gi(90));
+});
+
 for (const by of ["object", "node"] as const) {
   test(`${by}: a claim that vanishes and returns is in flight as before`, () => {
     const ledger = selected(published(by), "x", "30Gi");
@@ -124,6 +129,13 @@ for (const by of ["object", "node"] as const) {
     expect(free(ledger)).toBe(gi(100));
   });
 }
+
+test("what was published of a volume that went leaves its claim in flight: the next one is still to be made", () => {
+  const ledger = selected(published(), "x", "30Gi").volume("x", "lvm", "a", "30Gi");
+  ledger.state.delete("volume", "pv-x");
+  ledger.object("c", "lvm", "a", "70Gi");
+  expect([free(ledger), claimsInFlight(ledger)]).toEqual([gi(40), ["ux"]]);
+});
 
 /** Who goes first, and who after. */
 const farewells = {
@@ -207,6 +219,21 @@ test("a volume that comes after its bound claim counts where the driver does not
     return free(ledger.volume("x", "lvm", "a", "30Gi", version));
   };
   expect([late("999"), late("0")]).toEqual([gi(70), gi(100)]);
+});
+
+test("a volume that comes after its bound claim counts on the node that was chosen, of all that reach it", () => {
+  const ledger = new Ledger(["lvm"]);
+  for (const name of ["a", "b"]) ledger.world.apply(`node ${name} zone=z`);
+  ledger.object("c", "lvm", "a", "100Gi").object("d", "lvm", "b", "100Gi").state.listed();
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "b", volume: "pv-x" });
+  ledger.world.add(
+    makePV("pv-x", {
+      ...{ class: "lvm", capacity: "40Gi", claim: "x", claimUid: "ux", version: "999" },
+      annotations: { "pv.kubernetes.io/provisioned-by": "csi.example" },
+      terms: [{ matchExpressions: [{ key: "zone", operator: "In", values: ["z"] }] }],
+    }),
+  );
+  expect(both(ledger)).toBe(gi(100, 60));
 });
 
 test("a bind that is given up leaves a promise that is written already", () => {

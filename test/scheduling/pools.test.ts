@@ -88,6 +88,13 @@ test("what somebody else promised counts in a pool that has room for it", () => 
   expect(small.free("lvm", "a")).toEqual([gi(50), gi(0)]);
 });
 
+test("of a pool that is partly promised only the rest is room", () => {
+  const ledger = segments("100Gi", "30Gi").claim("w", "lvm", "80Gi");
+  expect(ledger.assume("a", "w")).toBe("promised");
+  ledger.claim("y", "lvm", "30Gi", { selectedNode: "a" });
+  expect(ledger.free("lvm", "a")).toEqual([gi(20), gi(0)]);
+});
+
 const reasons: Record<string, { sizes: readonly string[]; taken: string; why: string }> = {
   "room but for a promise, and one that is too small": {
     sizes: ["40Gi", "20Gi"],
@@ -108,6 +115,24 @@ test.for(Object.entries(reasons))("why two pools have no room: %s", ([, { sizes,
     .claim("x", "lvm", "40Gi");
   expect(ledger.assume("a", "w")).toBe("promised");
   expect(ledger.reason("a", "x")).toBe(why);
+});
+
+test("what is promised in a pool of which nothing is published any more moves to the node's other one, for good", () => {
+  const ledger = segments("100Gi", "100Gi").claim("x", "lvm", "40Gi", { selectedNode: "a" });
+  expect(ledger.claim("nowhere", "lvm", "1Gi", { selectedNode: "z" }).free("lvm", "a")).toEqual([gi(60), gi(100)]);
+  ledger.state.delete("capacity", "kube-system/c0");
+  expect(ledger.free("lvm", "a")).toEqual([gi(60)]);
+  ledger.world.apply("capacity c0 lvm - 100Gi at=s:1");
+  expect(ledger.free("lvm", "a")).toEqual([gi(100), gi(60)]);
+});
+
+test("what was promised before anything was published stays where it found its place", () => {
+  const ledger = segments().claim("x", "lvm", "40Gi", { selectedNode: "a" });
+  for (const line of ["capacity c0 lvm - 100Gi at=s:1", "capacity c1 lvm - 100Gi at=t:1"]) ledger.world.apply(line);
+  expect(ledger.free("lvm", "a")).toEqual([gi(60), gi(100)]);
+  // Somebody else took 90Gi of the first.
+  ledger.world.apply("capacity c0 lvm - 10Gi at=s:1");
+  expect(ledger.free("lvm", "a")).toEqual([-gi(30), gi(100)]);
 });
 
 test("a node with a second pool does not rest where the first refused", () => {
