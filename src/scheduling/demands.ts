@@ -3,6 +3,7 @@ import type { CapacityPromise } from "./capacity-ledger.ts";
 import type { NodeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
 import type { Made } from "./pools.ts";
+import { isMadeByHand } from "./provisioning.ts";
 import { zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { VolumeId } from "./volume-table.ts";
@@ -91,9 +92,10 @@ function volumeOf({ volumes }: ClusterState, { key, uid }: Claim): VolumeId | un
 
 /** A volume that was made by hand takes nothing of what is published. */
 function madeOf({ volumes }: ClusterState, id: VolumeId): Made | undefined {
-  const { name, provisionedBy, capacity: bytes, resourceVersion: version } = volumes.at(id);
+  const volume = volumes.at(id);
   const topology = volumes.topologyOf(id);
-  return provisionedBy === undefined || !topology ? undefined : { volume: name, bytes, topology, version };
+  if (isMadeByHand(volume) || !topology) return undefined;
+  return { volume: volume.name, bytes: volume.capacity, topology, version: volume.resourceVersion };
 }
 
 function isReached({ topologies }: ClusterState, node: NodeName, { topology }: Made): boolean {

@@ -51,7 +51,7 @@ export interface Volume extends Versioned {
   readonly boundByController: boolean;
   /** spec.volumeAttributesClassName; "" when unset. */
   readonly attributesClass: string;
-  /** Annotation pv.kubernetes.io/provisioned-by: the provisioner that made it; absent for a volume made by hand. */
+  /** Annotation pv.kubernetes.io/provisioned-by: the provisioner that made it, or found its disk; absent for most volumes made by hand. */
   readonly provisionedBy?: string;
   /** spec.csi.driver, or the in-tree plugin's name ("kubernetes.io/gce-pd", …) where it is one that migrates to CSI. */
   readonly plugin?: string;

@@ -5,7 +5,7 @@
  */
 import { driverOf } from "./drivers.ts";
 import { type ClaimUid, compareText, type NodeName } from "./names.ts";
-import type { Claim, StorageClass } from "./objects.ts";
+import type { Claim, StorageClass, Volume } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
 import { freeOf, limitOf, type Offer, type Pool, totalOf } from "./pools.ts";
 import { addBytes, type Bytes, subtractBytes, zero } from "./quantity.ts";
@@ -16,6 +16,16 @@ import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
 
 const noProvisioner = new Set(["", "kubernetes.io/no-provisioner"]);
+
+/**
+ * Whether the volume was there before anybody asked for it: made by hand, or for a disk that sig-storage-local-static-provisioner
+ * found. That signs its volumes by node, and no class names it.
+ *
+ * @see sig-storage-local-static-provisioner pkg/controller/controller.go, StartLocalController: the name
+ */
+export function isMadeByHand({ provisionedBy }: Volume): boolean {
+  return provisionedBy === undefined || provisionedBy.startsWith("local-volume-provisioner-");
+}
 
 /**
  * Whether anybody provisions volumes of the class. Static local volumes are often set up under a made-up provisioner: then no

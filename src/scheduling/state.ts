@@ -9,6 +9,7 @@ import { count, mapIn } from "./indexes.ts";
 import type { ClaimKey, ClaimUid, ClassName, NodeName, VolumeName } from "./names.ts";
 import type { CapacitySource } from "./node-capacity.ts";
 import type { Claim, Kind, Kinds, Node, ObjectKey, Volume } from "./objects.ts";
+import { isMadeByHand } from "./provisioning.ts";
 import { type Assumption, Reservations } from "./reservations.ts";
 import { Rests } from "./rests.ts";
 import { defaultScoring, type Scoring } from "./scoring.ts";
@@ -240,8 +241,8 @@ export class ClusterState {
   #countVolume(id: VolumeId | undefined, by: 1 | -1): void {
     if (id === undefined) return;
     const volume = this.volumes.at(id);
-    if (volume.provisionedBy === undefined) count(this.handMade, volume.class, by);
-    else count(this.provisionedBy, volume.provisionedBy, by);
+    if (isMadeByHand(volume)) count(this.handMade, volume.class, by);
+    else if (volume.provisionedBy !== undefined) count(this.provisionedBy, volume.provisionedBy, by);
     const topology = this.volumes.topologyOf(id);
     if (!topology) return;
     this.pools.usage.count(volume, topology, by);

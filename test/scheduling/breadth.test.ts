@@ -100,6 +100,18 @@ const forms: Record<string, { objects: Raw[]; want: readonly string[] | string; 
     ],
     want: ["n2"],
   },
+  "the same over disks that the static provisioner found": {
+    objects: [
+      makeClass("disks", { provisioner: "disks.example" }),
+      makePVC("x", { class: "disks" }),
+      makePV("a", {
+        on: "n2",
+        class: "disks",
+        annotations: { "pv.kubernetes.io/provisioned-by": "local-volume-provisioner-n2-8a5e" },
+      }),
+    ],
+    want: ["n2"],
+  },
   "the same class once a driver of that name is there": {
     objects: [
       makeClass("disks", { provisioner: "disks.example" }),

@@ -414,11 +414,15 @@ test("where a node says all it has, a volume on another node frees its own at on
 });
 
 test("a volume that was made by hand takes nothing, wherever it lies: what is promised waits for the clock", () => {
-  for (const on of ["a", "b"]) {
+  const found = { annotations: { "pv.kubernetes.io/provisioned-by": "local-volume-provisioner-a" } };
+  for (const [on, more] of [
+    ["a", {}],
+    ["b", {}],
+    ["a", found],
+  ] as const) {
     const ledger = two();
-    ledger.world.add(
-      makePV("hand", { class: "lvm", on, capacity: "50Gi", claim: "x", claimUid: "ux", version: "999" }),
-    );
+    const volume = { class: "lvm", on, capacity: "50Gi", claim: "x", claimUid: "ux", version: "999", ...more };
+    ledger.world.add(makePV("hand", volume));
     expect(both(ledger), on).toBe(gi(60, 100));
     selected(ledger, "x", "40Gi").claim("x", "lvm", "40Gi", { selectedNode: "a", volume: "hand" });
     ledger.wait(2 * pollMs - 1);
