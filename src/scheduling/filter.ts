@@ -65,7 +65,7 @@ export function verdictOn(state: ClusterState, sorted: SortedClaims, planner: Pl
   if (!entry) return { fits: false, refusals: [{ reason: "nodeUnknown" }], text: nodeReasons.nodeUnknown };
   const outcome = planner.plan(entry.id);
   if (outcome.refusals.length === 0) return { fits: true, plan: planOf(state, sorted, planner, node, outcome) };
-  const refusals = outcome.refusals.map(({ reason, claim }) => (claim ? { reason, claim: claim.key } : { reason }));
+  const refusals = outcome.refusals.map(({ reason, claim }) => ({ reason, claim: claim.key }));
   return { fits: false, refusals, text: textOf(refusals.map(({ reason }) => reason)) };
 }
 
@@ -198,7 +198,7 @@ class FlatVerdicts implements NodeVerdicts {
   }
 
   #refuse(index: number, outcome: Outcome | undefined): void {
-    const reasons = outcome?.refusals ?? [{ reason: "nodeUnknown" as const }];
+    const reasons = outcome?.refusals ?? [];
     this.#first[index] = 1 + (reasonNumber.get(reasons[0]?.reason ?? "nodeUnknown") ?? 0);
     // Two reasons at once are rare; one is found through the table.
     if (reasons.length > 1) this.#texts.set(index, textOf(reasons.map(({ reason }) => reason)));

@@ -93,7 +93,6 @@ export class Holds {
       for (const item of hold.items) if (item.claimUid === claim) this.#count(item, -1);
       this.#keep(hold, (item) => item.claimUid !== claim);
     }
-    this.#holders.delete(claim);
   }
 
   /** Runs a decision as if the Pod, and whoever shares these claims, held nothing for them. */
@@ -120,9 +119,7 @@ export class Holds {
   /** The number is about to stand for nothing, or for another volume. */
   volumeGone(volume: VolumeId): void {
     this.#asked.delete(volume);
-    for (const hold of this.#holds.values()) {
-      if (hold.items.some((item) => item.of === volume)) this.#keep(hold, (item) => item.of !== volume);
-    }
+    for (const hold of this.#holds.values()) this.#keep(hold, (item) => item.of !== volume);
   }
 
   dump(): readonly {

@@ -98,7 +98,5 @@ export class LabelMatches {
 }
 
 function textOf(labels: Labels): string {
-  if (labels.size === 0) return "";
-  const pairs = [...labels];
-  return JSON.stringify(pairs.length > 1 ? pairs.sort(([a], [b]) => compareText(a, b)) : pairs);
+  return JSON.stringify([...labels].sort(([a], [b]) => compareText(a, b)));
 }

@@ -12,7 +12,7 @@ export const provisioned = -1;
 /** How a node fares; of a node that fits, only until the planner is asked about the next one. */
 export interface Outcome {
   /** In upstream's order; empty where the node fits. */
-  readonly refusals: readonly { readonly reason: NodeReason; readonly claim?: Claim }[];
+  readonly refusals: readonly { readonly reason: NodeReason; readonly claim: Claim }[];
   readonly contended: boolean;
   /** Per open claim, in name order: a volume, or `provisioned`. */
   readonly volumes: readonly VolumeId[];

@@ -79,4 +79,7 @@ test("a claim that goes before a verdict is looked at in full is what that verdi
   expect(verdicts.verdict(0).fits).toBe(true);
   world.state.delete("claim", "d/x");
   expect(verdicts.verdict(0)).toEqual({ fits: false, refusals: [], text: 'persistentvolumeclaim "x" not found' });
+  // What cannot be read is an error, for which kube-scheduler has no text.
+  world.apply("pvc x many");
+  expect(verdicts.verdict(0)).toEqual({ fits: false, refusals: [], text: "" });
 });

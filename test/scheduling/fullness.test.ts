@@ -153,6 +153,20 @@ const fills: Record<string, Case> = {
     mounts: "x y",
     want: { a: 55 },
   },
+  // The pool: 10 of 100. The disk: 1 of 2, and nothing of what was asked of a pool on the node before.
+  "a node that provisions, and one with a disk for the claim": {
+    world: [
+      ...csi,
+      "node a",
+      "node b",
+      "capacity c csi a 100Gi",
+      "pv 1 50Gi on=b class=csi",
+      "pv 2 50Gi on=b class=csi",
+      "pvc x 10Gi class=csi",
+    ],
+    mounts: "x",
+    want: { a: 10, b: 50 },
+  },
   "a pool, and a driver that publishes nothing, which is left out": {
     world: [
       ...csi,

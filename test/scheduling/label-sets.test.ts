@@ -31,6 +31,13 @@ test("labels stay until their last use ends; then their number serves others, an
   expect(sets.matchesOf(red).has(id)).toBe(false);
 });
 
+test("what one claim has learnt of its selector serves the next that asks the same", () => {
+  const sets = new LabelSets();
+  const known = sets.matchesOf(where("color", "red"));
+  expect(sets.matchesOf(where("color", "red"))).toBe(known);
+  expect(sets.matchesOf(where("color", "blue"))).not.toBe(known);
+});
+
 test("answers of many selectors, over more sets than there were when they were first asked", () => {
   const sets = new LabelSets();
   const selectors = Array.from({ length: 40 }, (_, number) => where("n", `${number}`, `${number + 1}`));

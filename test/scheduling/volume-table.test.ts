@@ -97,6 +97,21 @@ test("volumes are shared while several nodes reach them, or every node: not wher
   }
 });
 
+test("blocks of a class are kept while anything of it is free, and then given back", () => {
+  const world = given("pv v 1Gi on=a", "pv w 1Gi on=a");
+  const blocks = (): unknown => world.state.volumes.free.blocksOf(className("local"));
+  const first = blocks();
+  expect(first).toBeDefined();
+  for (const line of ["delete volume v", "pv v 2Gi on=a", "delete volume w"]) {
+    world.apply(line);
+    expect(blocks(), line).toBe(first);
+  }
+  world.apply("delete volume v");
+  expect(blocks()).toBeUndefined();
+  world.apply("pv v 1Gi on=a");
+  expect(blocks()).not.toBe(first);
+});
+
 test("a number is free once its volume is gone, and there are as many as volumes", () => {
   const world = given(...Array.from({ length: 130 }, (_, nth) => `pv v${nth} ${nth + 1} on=a`));
   const { volumes } = world.state;
