@@ -70,6 +70,9 @@ export function settledOn(
   }
   const provisionedOn = assumption?.node ?? selectedNode;
   if (provisionedOn !== undefined) return provisionedOn === entry.node.name ? "provision" : "selectedOtherNode";
-  const id = reserved.find(isHere);
-  return id === undefined ? "preboundElsewhere" : { volume: id };
+  const here = reserved.filter(isHere);
+  // Assumed they are for another claim: this one has no assumption.
+  const id = here.find((one) => volumes.assumed[one] === 0);
+  if (id !== undefined) return { volume: id };
+  return here.length === 0 ? "preboundElsewhere" : "volumeAssumed";
 }
