@@ -158,8 +158,8 @@ test.for(Object.entries(reservedMeanwhile))(
     change(world);
     const asking = world.pod("q", claim);
     expect(["a", "b"].map((node) => world.reasons(asking, node))).toEqual([["volumeAssumed"], ["preboundElsewhere"]]);
-  world.add(makePV("w-a", { on: "a", capacity: "20Gi", claim }));
-  expect(world.planned(asking, "a")).toEqual([`${claim}=w-a`]);
+    world.add(makePV("w-a", { on: "a", capacity: "20Gi", claim }));
+    expect(world.planned(asking, "a")).toEqual([`${claim}=w-a`]);
     world.state.reservations.forget(podUid("up"));
     expect(world.planned(asking, "a")).toEqual([`${claim}=v-a`]);
   },
