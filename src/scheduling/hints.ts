@@ -209,7 +209,7 @@ function capacityHints(state: ClusterState, open: readonly Claim[]): string[] {
 function leftOverHints({ class: name, objects, newest }: Offer): string[] {
   const old = [...objects.values()].filter((object) => object !== newest);
   if (old.length === 0) return [];
-  const described = old.map(capacityText).sort(compareText);
+  const described = old.map(capacityText);
   return [
     `${objects.size} capacity objects for class ${name} cover the same nodes: the newest counts, ${capacityText(newest)}, and not ${list(described)}`,
   ];

@@ -151,6 +151,40 @@ test("of many nodes the first with each reason are shown, the others counted", (
   expect(shown(60)).toEqual([["n1", "n2", "n3", "n4", "n5", "n6"], undefined]);
 });
 
+test("of nodes with several reasons each is shown in turn, as long as there are any of it", () => {
+  const world = given(...nodes("n1", "n2", "n3", "n4"), "pv a 5Gi on=n1", "pvc x 5Gi");
+  const shown = (shownMax: number) => {
+    const options = { nodes: named("n1", "n2", "n3", "n4", "z1"), shownMax };
+    const { nodes: listed, omitted } = explainPod(world.state, world.pod("p", "x"), options);
+    return [listed.map(({ node }) => node), omitted];
+  };
+  expect(shown(2)).toEqual([["n1", "n2"], { nodes: 3, fits: 0 }]);
+  expect(shown(3)).toEqual([["n1", "n2", "z1"], { nodes: 2, fits: 0 }]);
+  expect(shown(4)).toEqual([["n1", "n2", "n3", "z1"], { nodes: 1, fits: 0 }]);
+});
+
+test("a node that comes to fit in a pause is not shown besides those that are", () => {
+  const world = given(...nodes("n1", "n2"), "pvc x 5Gi");
+  const steps = explainInSteps(world.state, world.pod("p", "x"), { shownMax: 1 });
+  steps.next();
+  world.apply("pv a 5Gi on=n2");
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  expect(step.value.explanation.nodes.map(({ node }) => node)).toEqual(["n1"]);
+});
+
+test("which nodes fit is told of all, shown or not", () => {
+  const fitting = (world: World, ...claims: string[]): readonly string[] => {
+    const steps = explainInSteps(world.state, world.pod("p", ...claims), { shownMax: 1 });
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value.fitting;
+    }
+  };
+  const world = given(...nodes("n1", "n2", "n3"), "pv a 5Gi on=n1", "pv b 5Gi on=n2", "pvc x 5Gi");
+  expect([fitting(world, "x"), fitting(world), fitting(world, "gone")]).toEqual([["n1", "n2"], ["n1", "n2", "n3"], []]);
+});
+
 test("a node that refuses is told with its reason, and counts for nothing", () => {
   const world = given("node n1", "pvc x 5Gi");
   expect(explainPod(world.state, world.pod("p", "x")).nodes).toEqual([
@@ -286,6 +320,46 @@ test.for(Object.entries(waysOut))("what would help: %s", ([, { given: lines, off
   expect(suggestion).toBe(helps);
 });
 
+/** Nodes n100 to n201 in that order; what each lacks of 5Gi, where it lacks something. Node m is offered, and pinned away from. */
+function elsewhere(lacks: (node: number) => number, reached: (node: number) => boolean): string | undefined {
+  const numbers = Array.from({ length: 102 }, (_, nth) => 100 + nth);
+  const world = given("node m", ...csi, "pvc x 5Gi volume=v", "pvc y 5Gi class=csi");
+  const within = numbers.filter(reached).map((node) => `n${node}`);
+  world.apply(`pv v 5Gi at=kubernetes.io/hostname:${within.join("|")} for=x uid=ux`);
+  for (const node of numbers) {
+    world.apply(`node n${node}`);
+    world.apply(`capacity c${node} csi n${node} ${5 - lacks(node)}Gi`);
+  }
+  const { suggestion } = explainPod(world.state, world.pod("p", "x", "y"), { offered: named("m") });
+  return suggestion?.match(/offer node \S+?(?=,|$)/)?.[0];
+}
+
+test("a hundred nodes that were not offered are looked at for the nearest, and all of them for one that fits", () => {
+  const all = (): boolean => true;
+  expect(elsewhere((node) => (node === 199 ? 1 : 2), all)).toBe("offer node n199");
+  expect(elsewhere((node) => (node === 200 ? 1 : 2), all)).toBe("offer node n100");
+  expect(elsewhere((node) => (node === 201 ? 0 : 2), all)).toBe("offer node n201");
+});
+
+test("nodes that a bound volume excludes are not among the hundred", () => {
+  expect(
+    elsewhere(
+      () => 1,
+      (node) => node === 201,
+    ),
+  ).toBe("offer node n201");
+});
+
+test("nor are those that were offered", () => {
+  const offered = Array.from({ length: 100 }, (_, nth) => `n${100 + nth}`);
+  const world = given(...nodes(...offered, "n200"), "pv v 5Gi on=n200 for=x", "pvc x 5Gi", "pvc y 5Gi");
+  const { suggestion } = explainPod(world.state, world.pod("p", "x", "y"), { offered: named(...offered) });
+  expect(suggestion).toBe(
+    "A volume is reserved for claim d/x where node n100 does not reach it; offer node n200, and there: " +
+      "Add a volume of class local with at least 5Gi (Filesystem, ReadWriteOnce) on node n200 for claim d/y",
+  );
+});
+
 test("a long explanation pauses, and says the same", () => {
   const world = given("pvc x 5Gi");
   for (let node = 100; node < 165; node++) world.apply(`node n${node}`);
@@ -296,6 +370,7 @@ test("a long explanation pauses, and says the same", () => {
   for (; !step.done; step = steps.next()) pauses++;
   expect(pauses).toBe(4);
   expect(step.value).toEqual({ explanation: explainPod(world.state, pod), fitting: [] });
+  expect(step.value.explanation.nodes.map(({ node }) => node)).toEqual(world.nodes());
 });
 
 test("a Pod whose claim vanishes in a pause is explained anew", () => {
@@ -356,6 +431,27 @@ test("where nodes share a pool, the rest of the one is told on the other; a rest
       why: "the provisioner refused node n2, which draws on the same capacity, 1 s ago; tried again in 4 s",
     },
   ]);
+});
+
+test("a node whose pools were all refused on other nodes tells the rest of one of them", () => {
+  const world = given("node n1 s=1 t=1", "node n2 s=1", "node n3 t=1", ...csi, "pvc x 5Gi class=csi");
+  for (const line of ["capacity c0 csi - 9Gi at=s:1", "capacity c1 csi - 9Gi at=t:1"]) world.apply(line);
+  for (const { pool } of world.state.pools.offersFor(className("csi"))) {
+    const [on] = [...pool.topology.members].filter(({ node }) => node.name !== "n1");
+    world.state.rests.refused(claimUid("ux"), on?.node.name ?? nodeName("none"), pool);
+  }
+  expect(listed(world)).toEqual([
+    {
+      volume: "(new)",
+      why: "the provisioner refused node n2, which draws on the same capacity, 0 s ago; tried again in 5 s",
+    },
+  ]);
+});
+
+test("where a volume is reserved for the claim elsewhere, no new one is spoken of", () => {
+  const world = given(...nodes("n1", "n2"), ...csi, "capacity c csi n1 1Gi");
+  for (const line of ["pv v 5Gi on=n2 class=csi for=x", "pvc x 5Gi class=csi"]) world.apply(line);
+  expect(listed(world)).toEqual([{ volume: "v", why: "reserved for the claim, but not reachable from this node" }]);
 });
 
 test("whoever has thousands of volumes looked at is let go in between", () => {

@@ -251,6 +251,38 @@ test("a volume of a migrated plugin is told as it counts: under the driver's key
   ]);
 });
 
+test("a volume whose plugin could be migrated, and is on no node, is told by its own key", () => {
+  const world = new World().add(makeNode("n1", { "topology.kubernetes.io/zone": "z1" }));
+  const terms = [{ matchExpressions: [{ key: "topology.kubernetes.io/zone", operator: "In", values: ["z2"] }] }];
+  const volume = { source: { awsElasticBlockStore: { volumeID: "v" } }, claim: "x", claimUid: "ux", terms };
+  world.add(makePV("v", volume), makePVC("x", { volume: "v" }));
+  expect(hints(world, "x")).toEqual([
+    "claim d/x is bound to volume v, whose node affinity matches no node of the cluster: " +
+      "topology.kubernetes.io/zone In [z2]; nodes have topology.kubernetes.io/zone z1; " +
+      "its data is out of reach unless such a node returns",
+  ]);
+});
+
+test("a volume whose node affinity has no terms is on no node, and that is said", () => {
+  const affinity = { required: { nodeSelectorTerms: [] } };
+  const world = given("node n1", "pvc x 5Gi volume=v").add(makePV("v", { affinity, claim: "x", claimUid: "ux" }));
+  expect(hints(world, "x")).toEqual([
+    "claim d/x is bound to volume v, whose node affinity matches no node of the cluster: it has no terms; " +
+      "its data is out of reach unless such a node returns",
+  ]);
+});
+
+test("a Pod that was assigned without Berth waits in vain for its claim, unless a provisioner is at work on it", () => {
+  const world = given("node n1", "pv a 5Gi on=n1", ...csi, "pvc x 5Gi", "pvc y 5Gi class=csi selected=n1");
+  const says = (claim: string): string[] =>
+    hintsFor(world.state, world.read(makePod("p", [claim], { node: "n1" })), false);
+  expect(says("x")).toEqual([
+    "the Pod was assigned without Berth and claim d/x is not bound: nobody will bind it; " +
+      "leave spec.nodeName to the scheduler and use node affinity",
+  ]);
+  expect(says("y")).toEqual([]);
+});
+
 test("a claim for one Pod at a time names the others that mount it, by name, unless they have ended", () => {
   const world = given("node n1", "pv v 5Gi modes=RWOP for=x uid=ux", "pvc x 5Gi modes=RWOP volume=v", "pvc w 5Gi");
   const says =
