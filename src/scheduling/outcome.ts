@@ -16,7 +16,7 @@ export interface Outcome {
   readonly contended: boolean;
   /** Per open claim, in name order: a volume, or `provisioned`. */
   readonly volumes: readonly VolumeId[];
-  /** Per open claim: the pool it is provisioned from, where the driver publishes any. */
+  /** Per open claim: the pool it is provisioned from, where the driver publishes any. Of a claim with a volume it says nothing. */
   readonly pools: readonly (Pool | undefined)[];
   /** Per open claim: the bytes of its volume, rounded to a double. */
   readonly sizes: Float64Array;
