@@ -86,12 +86,10 @@ export class NodeNumbers<Entry extends { readonly id: NodeId }> {
     return { names: kept ?? names, ids };
   }
 
+  /** What the list before left behind is not kept: the next one writes it anew. */
   #grow(): void {
-    const next = new Int32Array(this.#next.length * 2);
-    next.set(this.#next);
-    this.#next = next;
-    const askedIn = new Float64Array(next.length);
-    askedIn.set(this.#askedIn);
-    this.#askedIn = askedIn;
+    const length = this.#next.length * 2;
+    this.#next = new Int32Array(length);
+    this.#askedIn = new Float64Array(length);
   }
 }

@@ -61,12 +61,28 @@ test("the number of a node that is gone serves the next one, and no old guess is
 });
 
 test("hundreds of nodes are asked about in any order, repeats or none", () => {
-  const names = Array.from({ length: 300 }, (_, nth) => `n${nth}`);
-  const { numbers } = numbered(...names);
-  const all = names.map((name, nth) => `${name}=${nth}`);
-  for (const _ of [1, 2]) {
-    expect(asked(numbers, ...names)).toEqual(all);
-    expect(asked(numbers, ...names, ...names)).toEqual(all);
-    expect(asked(numbers, ...names.toReversed())).toEqual(all.toReversed());
+  // Room is made for 64 at first, and for twice as many as there are.
+  for (const count of [63, 64, 65, 66, 300]) {
+    const names = Array.from({ length: count }, (_, nth) => `n${nth}`);
+    const { numbers } = numbered(...names);
+    const all = names.map((name, nth) => `${name}=${nth}`);
+    for (const _ of [1, 2]) {
+      expect(asked(numbers, ...names)).toEqual(all);
+      expect(asked(numbers, ...names, ...names)).toEqual(all);
+      expect(asked(numbers, ...names.toReversed())).toEqual(all.toReversed());
+    }
   }
+});
+
+test("numbers are written where those of the call before were, as long as there is room", () => {
+  const { numbers } = numbered("a", "b");
+  const ask = (count: number): Int32Array => numbers.ask(Array.from({ length: count }, () => nodeName("a"))).ids;
+  const first = ask(1);
+  expect([ask(2), ask(64), ask(1)].map((ids) => ids === first)).toEqual([true, true, true]);
+  const longer = ask(65);
+  expect([ask(65), ask(66), ask(1)].map((ids) => ids === longer)).toEqual([true, true, true]);
+});
+
+test("nobody is under a number that was never given", () => {
+  expect(() => numbered().numbers.at(0)).toThrow("no node under number 0");
 });
