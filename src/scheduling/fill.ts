@@ -84,7 +84,11 @@ class Fill {
     return known === 0 ? -1 : Math.floor(sum / known);
   }
 
-  /** @param taking  volumes that the plan takes */
+  /**
+   * Of a class of which the plan takes something that reaches the node.
+   *
+   * @param taking  volumes that it takes
+   */
   #percentTaken(entry: NodeEntry, tallies: Tallies | undefined, taking: number): number {
     const everywhere = tallies?.get(this.#state.topologies.everywhere);
     let count = everywhere?.count ?? 0;
@@ -95,7 +99,7 @@ class Fill {
       count += tally.count;
       free += tally.free;
     }
-    return count === 0 ? 100 : Math.floor((100 * (count - free + taking)) / count);
+    return Math.floor((100 * (count - free + taking)) / count);
   }
 
   /** A claim that is promised capacity already is asked for on one node alone: then there is nothing to rank. */

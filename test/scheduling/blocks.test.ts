@@ -203,6 +203,12 @@ test("blocks are struck out once more than half of all tails lie waste, and not 
   expect([filled.struckOut, filled.wrong]).toEqual([0, []]);
 });
 
+test("a thousand slots may lie waste, however few there are", () => {
+  const filled = new Filled();
+  for (const node of [0, 1]) for (let tail = 1; tail <= 120; tail++) filled.write(node, 4 + tail);
+  expect([filled.struckOut, filled.wrong]).toEqual([0, []]);
+});
+
 test("blocks take at most twice the memory that they need", () => {
   const filled = new Filled();
   for (let node = 0; node < 300; node++) {
