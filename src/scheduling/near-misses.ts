@@ -40,10 +40,10 @@ class Seen {
   /** Suitable volumes of other classes. */
   readonly #strangers = new Map<ClassName, number>();
   readonly #misses = new Map<string, Miss>();
-  #ofClass = 0;
+  #isOfClass = false;
   #free = 0;
-  #labelled = 0;
-  /** The largest that is only a little too small, and the first by name that was given back. */
+  #isLabelled = false;
+  /** The largest that is only a little too small, and one that was given back: in either case the first by name. */
   #small: Volume | undefined;
   #released: Volume | undefined;
   #releasedCount = 0;
@@ -60,11 +60,11 @@ class Seen {
       }
       return;
     }
-    this.#ofClass++;
+    this.#isOfClass = true;
     const { selector, ...anyLabels } = claim;
     if (selector && suits(anyLabels, volume)) {
       this.#free++;
-      if (matchesLabels(selector, volume.labels)) this.#labelled++;
+      if (matchesLabels(selector, volume.labels)) this.#isLabelled = true;
     }
     if (!suits(claim, volume)) this.#lookCloser(volume);
   }
@@ -81,9 +81,7 @@ class Seen {
     }
     const request = claim.request ?? zero;
     const isNear = capacity < request && capacity * 10n >= request * 9n;
-    if (isNear && suits({ ...claim, request: capacity }, volume) && capacity > (this.#small?.capacity ?? zero)) {
-      this.#small = volume;
-    }
+    if (isNear && suits({ ...claim, request: capacity }, volume) && isLarger(volume, this.#small)) this.#small = volume;
     const { claimRef: _, ...unclaimed } = volume;
     if (volume.phase === "Released" && suits(claim, { ...unclaimed, phase: "Available" })) {
       this.#releasedCount++;
@@ -102,10 +100,10 @@ class Seen {
     const { key, class: name } = this.#claim;
     const storageClass = state.get("class", name);
     const hints: string[] = [];
-    if (isStuck && this.#ofClass === 0 && storageClass && !isProvisioned(state, storageClass)) {
+    if (isStuck && !this.#isOfClass && storageClass && !isProvisioned(state, storageClass)) {
       hints.push(`no volume of class ${name} exists on any node, whatever its size`);
     }
-    if (isStuck && this.#free > 0 && this.#labelled === 0) {
+    if (isStuck && this.#free > 0 && !this.#isLabelled) {
       const asked = this.#claim.selector?.requirements.map(requirementText).join(" and ");
       hints.push(
         `${volumes(this.#free)} of class ${name} would do for claim ${key}, but none carries the labels that it selects: ${asked}`,
@@ -138,7 +136,7 @@ class Seen {
 
   #otherClassHints(state: ClusterState, isStuck: boolean): string[] {
     const { key, class: name } = this.#claim;
-    const meant = isStuck && this.#ofClass === 0 ? nearestName(name, [...this.#strangers.keys()]) : undefined;
+    const meant = isStuck && !this.#isOfClass ? nearestName(name, [...this.#strangers.keys()].sort()) : undefined;
     if (meant !== undefined && name !== "" && !state.provisionedBy.has(state.get("class", name)?.provisioner ?? "")) {
       const count = this.#strangers.get(meant as ClassName) ?? 0;
       return [`class "${name}" of claim ${key} has no volumes; "${meant}" has ${count} that would fit`];
@@ -156,6 +154,11 @@ class Seen {
 
 function suits(claim: Claim, volume: Volume): boolean {
   return whyNot(claim, volume, undefined) === undefined;
+}
+
+function isLarger(one: Volume, other: Volume | undefined): boolean {
+  if (!other) return true;
+  return one.capacity === other.capacity ? compareText(one.name, other.name) < 0 : one.capacity > other.capacity;
 }
 
 function volumes(count: number): string {

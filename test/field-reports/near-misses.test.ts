@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { explainPod } from "../../src/scheduling/explain.ts";
 import { hintsFor } from "../../src/scheduling/hints.ts";
-import { makeClass, makeNode, makePV, makePVC, type Raw } from "../support/make.ts";
+import { modesText } from "../../src/scheduling/near-misses.ts";
+import { accessModeBits } from "../../src/scheduling/objects.ts";
+import { makeClass, makeNode, makePV, makePVC, type Raw, type VolumeFacts } from "../support/make.ts";
 import { World } from "../support/world.ts";
 
 type Facts = NonNullable<Parameters<typeof makePVC>[1]>;
@@ -93,6 +95,66 @@ test.for(Object.entries(misses))("all that is wrong is %s", ([, { claim, volumes
   expect(hintsFor(world.state, pod, true)).toEqual(says);
   world.add("kind" in mended ? (mended as Raw) : makePVC("x", mended));
   expect(world.fitting(pod)).toEqual(["n1"]);
+});
+
+test.for(["b", "a"])("volumes that miss alike are named in one order, though %s came first", (first) => {
+  const volumes = (facts: VolumeFacts): Raw[] =>
+    [first, "a", "b", "c"].map((name) => makePV(name, { on: "n1", class: "local", ...facts }));
+  const hints = (claim: Facts, ...objects: readonly Raw[]): readonly string[] => {
+    const world = new World().add(makeNode("n1"), makePVC("x", claim), ...objects);
+    return hintsFor(world.state, world.pod("p", "x"), true);
+  };
+  expect(hints({ request: "10Gi" }, ...volumes({ capacity: "9984Mi" }))).toEqual([
+    "volume a of class local would do for claim d/x, but is 256Mi too small",
+  ]);
+  expect(hints({}, ...volumes({ claim: "old", claimUid: "dead", phase: "Released" }))).toEqual([
+    "volume a (one of 3) of class local would do for claim d/x, but is Released: remove its claimRef once its old data may go",
+  ]);
+  const classes = [first, "a", "b"].map((name) => makePV(`v${name}`, { on: "n1", class: `loca${name}` }));
+  expect(hints({ class: "locax" }, ...classes)).toEqual([
+    'class "locax" of claim d/x has no volumes; "locaa" has 1 that would fit',
+  ]);
+});
+
+test("every label that is asked for is named", () => {
+  const labels = { disk: "ssd", tier: "1" };
+  const world = new World().add(makeNode("n1"), makePVC("x", { selector: { matchLabels: labels } }));
+  world.add(makePV("a", { on: "n1", labels: { disk: "ssd" } }));
+  const says = (): readonly string[] => hintsFor(world.state, world.pod("p", "x"), true);
+  expect(says()).toEqual([
+    "1 free volume of class local would do for claim d/x, but none carries the labels that it selects: disk In [ssd] and tier In [1]",
+  ]);
+  world.add(makePV("b", { on: "n2", labels }));
+  expect(says()).toEqual([]);
+});
+
+test("what is not misspelt is told as it is", () => {
+  const hints = (claim: Facts, ...objects: readonly Raw[]): readonly string[] => {
+    const world = new World().add(makeNode("n1"), makePVC("x", claim), ...objects);
+    return hintsFor(world.state, world.pod("p", "x"), true);
+  };
+  // No class is no name.
+  expect(hints({ class: "" }, makePV("a", { on: "n1", class: "hd" }))).toEqual([
+    '1 free volume with enough space has class "hd" while claim d/x asks for ""',
+  ]);
+  // A class of which a provisioner makes volumes needs none beforehand.
+  const provisioner = "csi.example";
+  const made = makePV("v", {
+    class: "else",
+    claim: "w",
+    claimUid: "uw",
+    annotations: { "pv.kubernetes.io/provisioned-by": provisioner },
+  });
+  expect(
+    hints({ class: "csi-a" }, makeClass("csi-a", { provisioner }), made, makePV("a", { on: "n1", class: "csi-b" })),
+  ).toEqual(['1 free volume with enough space has class "csi-b" while claim d/x asks for "csi-a"']);
+});
+
+test("access modes by their names, and none at all", () => {
+  expect([modesText(0), modesText(accessModeBits.ReadOnlyMany | accessModeBits.ReadWriteOnce)]).toEqual([
+    "any access mode",
+    "ReadWriteOnce+ReadOnlyMany",
+  ]);
 });
 
 const farMisses: Record<string, Pick<NearMiss, "claim" | "volumes">> = {
