@@ -19,9 +19,9 @@ export function trackDemand(state: ClusterState, claim: Claim, before: Claim | u
   const { uid, selectedNode, volumeName } = claim;
   const demand = pools.demandOf(uid);
   if (volumeName !== undefined && claim.bindCompleted) {
-    const id = demand && state.volumes.id(volumeName);
+    const id = state.volumes.id(volumeName);
     if (demand) pools.settle(uid, id === undefined ? undefined : madeOf(state, id));
-    else if (isNews) recoverDemand(state, claim);
+    else if (isNews && id !== undefined) recoverDemand(state, claim, id);
     return;
   }
   const assumed = reservations.of(uid);
@@ -74,14 +74,10 @@ export function volumeGone(state: ClusterState, volume: Volume): void {
 }
 
 /** A claim that was bound before it was seen for the first time: by a provisioner, perhaps just now (decision 23). */
-function recoverDemand(state: ClusterState, claim: Claim): void {
-  const { pools, volumes } = state;
-  const { uid, selectedNode, volumeName, bindCompleted } = claim;
-  if (selectedNode === undefined || volumeName === undefined || !bindCompleted) return;
-  const id = volumes.id(volumeName);
-  if (id === undefined || volumes.at(id).claimRef?.uid !== uid || pools.demandOf(uid)) return;
+function recoverDemand(state: ClusterState, { uid, class: name, selectedNode }: Claim, id: VolumeId): void {
+  if (selectedNode === undefined || state.volumes.at(id).claimRef?.uid !== uid) return;
   const made = madeOf(state, id);
-  if (made) pools.recover(uid, { class: claim.class, node: selectedNode }, made);
+  if (made) state.pools.recover(uid, { class: name, node: selectedNode }, made);
 }
 
 /** The volume that is the claim's own. */

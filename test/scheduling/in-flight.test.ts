@@ -236,6 +236,56 @@ test("a volume that comes after its bound claim counts on the node that was chos
   expect(both(ledger)).toBe(gi(100, 60));
 });
 
+test("a claim is bound when it names its volume and the binding is complete: one of both ends no wait", () => {
+  const halfBound = makePVC("x", { class: "lvm", request: "30Gi", selectedNode: "a", volume: "pv-x", halfBound: true });
+  const unnamed = makePVC("x", { class: "lvm", request: "30Gi", selectedNode: "a" });
+  const annotations = (unnamed["metadata"] as { annotations: Record<string, string> }).annotations;
+  annotations["pv.kubernetes.io/bind-completed"] = "yes";
+  for (const claim of [halfBound, unnamed]) {
+    const ledger = selected(published(), "x", "30Gi");
+    ledger.world.add(claim);
+    expect(free(ledger)).toBe(gi(70));
+    expect(free(ledger.wait(2 * pollMs))).toBe(gi(70));
+  }
+});
+
+test("a volume that comes before its claim's selected-node is written counts with its size once the claim is bound", () => {
+  const ledger = published().claim("x", "lvm", "1Gi");
+  expect(ledger.assume("a", "x")).toBe("promised");
+  ledger.volume("x", "lvm", "a", "10Gi").claim("x", "lvm", "1Gi", { selectedNode: "a", volume: "pv-x" });
+  expect(free(ledger)).toBe(gi(90));
+});
+
+test("what is promised again on the node that its claim names already is in flight again once its volume goes", () => {
+  const ledger = selected(published(), "x", "30Gi");
+  expect(ledger.assume("a", "x")).toBe("promised");
+  ledger.volume("x", "lvm", "a", "30Gi").state.delete("volume", "pv-x");
+  expect(free(ledger.wait(2 * pollMs))).toBe(gi(70));
+});
+
+test("a volume of an earlier claim of the same name says nothing of a claim that has settled", () => {
+  const ledger = published();
+  ledger.state.listed();
+  ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" }).volume("x", "lvm", "a", "30Gi", "999");
+  expect([free(ledger), free(ledger.wait(2 * pollMs))]).toEqual([gi(70), gi(100)]);
+  ledger.world.apply("pv old 1Gi class=lvm on=a for=x uid=earlier phase=Released");
+  expect(free(ledger)).toBe(gi(100));
+});
+
+test("a claim that is bound to what is not its own, or nobody's, recovers nothing", () => {
+  const recovered = (owner: { claim?: string; claimUid?: string }): string => {
+    const ledger = published();
+    ledger.state.listed();
+    const annotations = { "pv.kubernetes.io/provisioned-by": "csi.example" };
+    const made = { class: "lvm", on: "a", capacity: "30Gi", annotations, version: "999" };
+    ledger.world.add(makePV("pv-x", { ...made, ...owner }));
+    return free(ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" }));
+  };
+  expect(recovered({ claim: "x", claimUid: "ux" })).toBe(gi(70));
+  expect(recovered({ claim: "x", claimUid: "earlier" })).toBe(gi(100));
+  expect(recovered({})).toBe(gi(100));
+});
+
 test("a bind that is given up leaves a promise that is written already", () => {
   const ledger = selected(published(), "x", "30Gi");
   expect(ledger.assume("a", "x")).toBe("promised");
@@ -392,18 +442,30 @@ test("a claim that is sent on after its volume came up elsewhere counts where th
   expect([both(ledger), ...ledger.free("lvm", "c").map(Number)].join()).toBe(gi(100, 60, 100));
 });
 
+test("a claim that is sent on to another node that reaches its volume is in flight there", () => {
+  const ledger = new Ledger(["lvm"]);
+  for (const name of ["a", "b"]) ledger.world.apply(`node ${name} zone=z`);
+  selected(ledger.object("c", "lvm", "a", "100Gi").object("d", "lvm", "b", "100Gi"), "x", "40Gi");
+  ledger.world.apply("pv pv-x 40Gi class=lvm at=zone:z for=x uid=ux made=csi.example");
+  expect(both(ledger)).toBe(gi(60, 100));
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "b" });
+  expect(both(ledger)).toBe(gi(100, 60));
+});
+
 test("a claim that is seen with its volume on another node at once counts there", () => {
   const ledger = published().node("b").object("d", "lvm", "b", "100Gi").volume("x", "lvm", "b", "40Gi");
   expect(both(selected(ledger, "x", "40Gi"))).toBe(gi(100, 60));
 });
 
 test("which nodes reach a volume is known when all is listed", () => {
-  for (const isBound of [false, true]) {
+  for (const bound of ["not yet", "before its volume is seen", "after that"]) {
     const ledger = new Ledger(["lvm"]);
-    ledger.claim("x", "lvm", "40Gi", { selectedNode: "a", ...(isBound && { volume: "pv-x" }) });
-    ledger.volume("x", "lvm", "b", "40Gi", "999").node("a").node("b");
-    ledger.object("c", "lvm", "a", "100Gi").object("d", "lvm", "b", "100Gi").state.listed();
-    expect(both(ledger), `bound: ${isBound}`).toBe(gi(100, 60));
+    const isBound = { selectedNode: "a", volume: "pv-x" };
+    ledger.claim("x", "lvm", "40Gi", bound.startsWith("before") ? isBound : { selectedNode: "a" });
+    ledger.volume("x", "lvm", "b", "40Gi", "999");
+    if (bound.startsWith("after")) ledger.claim("x", "lvm", "40Gi", isBound);
+    ledger.node("a").node("b").object("c", "lvm", "a", "100Gi").object("d", "lvm", "b", "100Gi").state.listed();
+    expect(both(ledger), bound).toBe(gi(100, 60));
   }
 });
 
