@@ -43,3 +43,10 @@ test("classes that share a pool ask it together, though each alone would have ro
   expect(fitting("x")).toEqual(["n"]);
   expect(fitting("x", "z")).toEqual([]);
 });
+
+test("of a pool that says no size the claim that asks for one is told, though one without comes first", () => {
+  const world = new World().add(...base, makeCapacity("c", { class: "csi", on: "n" }));
+  world.add(makePVC("a", { class: "csi", request: null }));
+  expect(world.apply("filter p a x")).toEqual(["n  refused  claimTooLarge d/x"]);
+  expect(world.fitting(world.pod("p", "a"))).toEqual(["n"]);
+});
