@@ -70,3 +70,12 @@ test("what is fixed is neither passed through nor exchanged for", () => {
   expect([matching.add(2), matching.add(1)]).toEqual([false, true]);
   expect([...matching.partner.subarray(0, 3)]).toEqual([0, -1, 1]);
 });
+
+test("an exchange for a partner that nobody has needs nobody to move", () => {
+  const matching = new Matching();
+  matching.reset(wishesOf([0, 1]), 2);
+  matching.add(0);
+  matching.beginExchanges();
+  expect(matching.exchange(0, 0, 1)).toBe(true);
+  expect([...matching.partner.subarray(0, 2)]).toEqual([-1, 0]);
+});

@@ -1,6 +1,6 @@
 /** The general case of a class: who comes first, and that no node is given another node's answer. */
 import { expect, test } from "vitest";
-import { decide, planNode } from "../../src/scheduling/filter.ts";
+import { decide, filterNodes, planNode } from "../../src/scheduling/filter.ts";
 import type { Planner } from "../../src/scheduling/planner.ts";
 import { World } from "../support/world.ts";
 
@@ -55,6 +55,35 @@ test("of many volumes those that suit are found far behind the smallest", () => 
   for (const line of ["w 60Gi", "v 60Gi selector=t:f"]) world.apply(`pvc ${line}`);
   expect(world.planned(world.pod("p", "x", "y", "z"), "a")).toEqual(["x=v30", "y=v60", "z=v31"]);
   expect(world.planned(world.pod("q", "v", "w", "y"), "a")).toEqual(["v=v60", "w=v61", "y=v30"]);
+});
+
+test("what suited on the nodes before is not taken for what suits on this one", () => {
+  const kinds = { b: "modes=RWO,ROX label=t:f", x: "modes=ROX", y: "label=t:f", o: "" };
+  const world = given("pvc x 1Gi modes=ROX", "pvc y 1Gi selector=t:f");
+  // By size: both claims may have b, one of them x and the other y, and nobody o.
+  for (const [node, volumes] of Object.entries({ n1: "ooobxy", n2: "bxy", n3: "booooox", n4: "bxoooy" })) {
+    world.apply(`node ${node}`);
+    for (const [nth, kind] of [...volumes].entries()) {
+      world.apply(`pv ${node}-${nth} ${nth + 1}Gi on=${node} ${kinds[kind as keyof typeof kinds]}`);
+    }
+  }
+  const pod = world.pod("p", "x", "y");
+  const verdict = filterNodes(world.state, pod, world.nodes());
+  if (verdict.kind !== "judged") throw new Error(verdict.kind);
+  const { nodes } = verdict;
+  expect(nodes.names.map((_, index) => nodes.fits(index))).toEqual([true, true, true, true]);
+  // Each the two smallest, which ask 1Gi each.
+  const surplus = nodes.names.map((_, index) => nodes.surplus(index) / 1024 ** 3);
+  expect(surplus).toEqual([4 + 5 - 2, 1 + 2 - 2, 1 + 7 - 2, 1 + 2 - 2]);
+});
+
+test("a volume that was promised, and is bound by now, is waited for by nobody", () => {
+  const world = given("node a", "node b", "pv v 5Gi on=a", "pv w 5Gi on=b");
+  for (const line of ["pvc x 5Gi", "pvc y 5Gi", "pvc z 5Gi", "assume p a : x", "assume q b : y"]) world.apply(line);
+  const reasons = (): string[] => world.reasons(world.pod("r", "z"), "a");
+  expect(reasons()).toEqual(["volumeAssumed"]);
+  world.apply("pv v 5Gi on=a for=x uid=ux");
+  expect(reasons()).toEqual(["noMatchingVolume"]);
 });
 
 /** Every choice of eight volumes on a node of its own, of which each suits some of the claims. */

@@ -63,6 +63,13 @@ test("where the smallest volume's file system is full, a larger one serves, or a
   expect(dynamic.planned(dynamic.pod("p", "x", "y"), "a")).toEqual(["x=d1", "y=+csi"]);
 });
 
+test("a volume that is gone is no choice where file systems are full", () => {
+  const world = nodes(...directories, "pv own 200Gi on=a", "pvc x 60Gi", "pvc y 60Gi");
+  expect(reason(world, "x", "y")).toBe("");
+  world.state.delete("volume", "own");
+  expect(reason(world, "x", "y")).toBe("notEnoughVolumes");
+});
+
 test("what another Pod holds of a file system is left alone where that can be, and used where not", () => {
   const world = nodes(...directories, "pv own 200Gi on=a", "pvc x 60Gi", "pvc y 60Gi", "pvc z 150Gi");
   const holder = world.pod("h", "x");

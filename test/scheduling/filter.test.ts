@@ -73,6 +73,15 @@ test("the surplus is what the volumes have beyond the requests, and what is prov
   expect([verdicts.surplus(0), verdicts.provisions(0), verdicts.busyDisks(0)]).toEqual([5, 2, 0]);
 });
 
+test("on each of several nodes claims take the smallest volumes, whatever they took on the node before", () => {
+  const world = given("node a", "node b", "pvc x 5", "pvc y 5");
+  for (const [name, size] of Object.entries({ "a-1": 5, "a-2": 6, "b-1": 5, "b-2": 6, "b-3": 9 })) {
+    world.apply(`pv ${name} ${size} on=${name[0]}`);
+  }
+  const verdicts = judge(world, world.pod("p", "x", "y"), "a", "b");
+  expect([verdicts.surplus(0), verdicts.surplus(1)]).toEqual([1, 1]);
+});
+
 test("a claim that goes before a verdict is looked at in full is what that verdict tells", () => {
   const world = given("node a", "pv v 5Gi on=a", "pvc x 5Gi");
   const verdicts = judge(world, world.pod("p", "x"), "a");
