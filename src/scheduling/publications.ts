@@ -59,9 +59,8 @@ export class Publications {
   /** Returns the pool that the object now speaks of. */
   put(id: string, object: Published, place: Place): Pool {
     const offer = this.#offer(place, object);
-    const known = this.#byId.get(id);
-    if (known === offer) this.#topologies.release(place.topology);
-    else if (known) this.remove(id);
+    if (this.#byId.get(id) === offer) this.#topologies.release(place.topology);
+    else this.remove(id);
     this.#byId.set(id, offer);
     this.#change(offer, (objects) => objects.set(id, object));
     return offer.pool;
@@ -107,10 +106,9 @@ export class Publications {
   #change(offer: Offer, change: (objects: Offer["objects"]) => void): void {
     const { pool, objects, newest } = offer;
     const before = totalOf(pool);
-    const isKnown = objects.size > 0;
     change(objects);
     offer.newest = objects.values().reduce((one, other) => (isNewer(other, one) ? other : one));
-    if (pool.used || !isKnown || newest.key !== offer.newest.key) return;
+    if (pool.used || newest.key !== offer.newest.key) return;
     const dropped = subtractBytes(before, totalOf(pool));
     if (dropped > zero) drop(pool.demands, dropped);
   }

@@ -48,6 +48,23 @@ test("of more than ten thousand the one goes whose claim was refused longest ago
   expect([rests.of(uid(0)).length, rests.of(uid(1)).length, rests.of(uid(2)).length]).toEqual([2, 0, 1]);
 });
 
+test("whoever was forgotten does not count among ten thousand, and stands in nobody's way", () => {
+  const { rests } = make();
+  const uid = (claim: number) => claimUid(`u${claim}`);
+  for (let claim = 0; claim < 3; claim++) rests.refused(uid(claim), n1, undefined);
+  for (const claim of [0, 1, 2, 2, 20_000]) rests.forget(uid(claim));
+  for (let claim = 3; claim < 10_004; claim++) rests.refused(uid(claim), n1, undefined);
+  expect([rests.dump().length, rests.of(uid(3)).length, rests.of(uid(4)).length]).toEqual([10_000, 0, 1]);
+});
+
+test("to forget a claim that never rested changes nothing", () => {
+  const { rests } = make();
+  rests.refused(x, n1, undefined);
+  const { generation } = rests;
+  rests.forget(claimUid("other"));
+  expect(rests.generation).toBe(generation);
+});
+
 test("of more than 256 of one claim its own oldest goes, and nobody else's", () => {
   const { rests } = make();
   rests.refused(claimUid("other"), n1, undefined);
