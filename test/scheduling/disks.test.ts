@@ -1,7 +1,11 @@
 /** Volumes that lie on one disk: directories of one file system, partitions of one drive (design §6). */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { DiskUse } from "../../src/scheduling/disk-use.ts";
+import { filterNodes } from "../../src/scheduling/filter.ts";
 import { podUid } from "../../src/scheduling/names.ts";
+import { provisioned } from "../../src/scheduling/outcome.ts";
+import { parseBytes, zero } from "../../src/scheduling/quantity.ts";
 import { makePV, makePVC } from "../support/make.ts";
 import { runs } from "../support/runs.ts";
 import { World } from "../support/world.ts";
@@ -267,6 +271,93 @@ test("random holds of another Pod refuse nobody, and mark whoever needs what the
     { numRuns: runs(400), seed: 20_261_130 },
   );
   expect(contended).toBeGreaterThan(runs(10));
+});
+
+test("claims that need no file system, or have no volume at all, are served beside those that do", () => {
+  const world = nodes("node a", "class csi provisioner=csi.example", "class new provisioner=csi.example");
+  for (const line of ["driver csi.example", "pv own 5Gi on=a", "pvc x 5Gi", "pvc n 5Gi class=new"]) world.apply(line);
+  for (const name of ["y", "z"]) {
+    world.apply(`pv d${name} 100Gi on=a class=csi label=fs:root`);
+    world.apply(`pvc ${name} 60Gi class=csi`);
+  }
+  const pod = world.pod("p", "n", "x", "y", "z");
+  expect(world.planned(pod, "a")).toEqual(["n=+new", "x=own", "y=dy", "z=+csi"]);
+});
+
+test("a file system on which more is asked than it has takes nothing from the others", () => {
+  const world = nodes("node a", "pv old 50Gi on=a label=fs:1 for=big uid=ubig", "pvc big 90Gi volume=old");
+  for (const line of ["pv d 50Gi on=a label=fs:1", "pv e 60Gi on=a label=fs:2", "pvc x 40Gi"]) world.apply(line);
+  expect(world.planned(world.pod("p", "x"), "a")).toEqual(["x=e"]);
+});
+
+/** What h holds is a directory that the others could not use: it takes room of each file system alone. */
+const holding: Record<string, { room: readonly [number, number]; held: readonly number[]; asks: readonly number[] }> = {
+  "together they lack what is held": { room: [50, 100], held: [2], asks: [30, 30] },
+  "each lacks what is held of it, together they have enough": { room: [100, 100], held: [1, 2], asks: [60] },
+};
+
+test.for(Object.entries(holding))("what another Pod holds of file systems is used: %s", ([, { room, held, asks }]) => {
+  const world = nodes("node a");
+  for (const [nth, size] of room.entries()) {
+    for (const name of ["d", "e"]) world.apply(`pv ${name}${nth + 1} ${size}Gi on=a label=fs:${nth + 1}`);
+    world.apply(`pv h${nth + 1} ${size}Gi on=a label=fs:${nth + 1} modes=ROX label=held:${nth + 1}`);
+  }
+  for (const fs of held) {
+    const asked = held.length === 1 ? room[fs - 1] : 50;
+    world.apply(`pvc h${fs} ${asked}Gi modes=ROX selector=held:${fs}`);
+  }
+  const holder = world.pod("h", ...held.map((fs) => `h${fs}`));
+  world.state.reservations.hold(holder.uid, [world.plan(holder, "a")]);
+  for (const [nth, ask] of asks.entries()) world.apply(`pvc x${nth} ${ask}Gi`);
+  const plan = world.plan(world.pod("p", ...asks.map((_, nth) => `x${nth}`)), "a");
+  expect(plan.contended).toBe(true);
+});
+
+test("partitions have sizes of their own where other volumes share a file system, too", () => {
+  const world = nodes(...directories, ...["p1", "p2"].map((name) => `pv ${name} 90Gi on=a label=drive:sda`));
+  for (const line of ["pvc x 60Gi", "pvc y 60Gi"]) world.apply(line);
+  expect(world.planned(world.pod("p", "x", "y"), "a")).toEqual(["x=p1", "y=p2"]);
+});
+
+test("each volume of a plan on a drive that somebody else uses is counted", () => {
+  const world = nodes("node a", ...["p1", "p2", "p3"].map((name) => `pv ${name} 10Gi on=a label=drive:sda`));
+  for (const name of ["w", "x", "y"]) world.apply(`pvc ${name} 5Gi`);
+  const busy = (): number => {
+    const verdict = filterNodes(world.state, world.pod("p", "x", "y"), world.nodes());
+    return verdict.kind === "judged" ? verdict.nodes.busyDisks(0) : -1;
+  };
+  expect(busy()).toBe(0);
+  assume(world, "a", "w");
+  expect(busy()).toBe(2);
+});
+
+test("the searches of one decision have ten nodes' steps in all, and after that each a few", () => {
+  const world = nodes("node a");
+  for (let nth = 10; nth < 22; nth++) world.apply(`pv v${nth} ${nth}Gi on=a label=fs:${nth}`);
+  const { disks, volumes } = world.state;
+  const candidates = [...volumes.names()].map((name) => volumes.id(name) ?? -1);
+  const asked = candidates.map(() => ({ bytes: parseBytes("1Gi") ?? zero }));
+  const askers = candidates.map((_, index) => ({ index, candidates, canBeProvisioned: false }));
+  const use = new DiskUse(world.state, new Set());
+  expect(disks.areShared).toBe(true);
+  /** How often a choice was offered before the search gave up. */
+  const offered = (): number => {
+    let count = 0;
+    const accept = (): boolean => ++count < 0;
+    expect(
+      use.search(
+        askers,
+        candidates.map(() => provisioned),
+        { asked, avoid: false, accept },
+      ),
+    ).toBe(false);
+    return count;
+  };
+  const [first = 0, ...others] = Array.from({ length: 12 }, offered);
+  expect(first).toBeGreaterThan(1_000);
+  expect(others.slice(0, 8)).toEqual(others.slice(0, 8).map(() => first));
+  expect(others.at(-1)).toBeLessThan(first / 50);
+  expect(others.at(-1)).toBeGreaterThan(0);
 });
 
 test("what a zone's nodes share is chosen among as what a node has alone", () => {
