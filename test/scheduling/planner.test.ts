@@ -1,7 +1,7 @@
 /** One Pod against one node: what is told of a refusal, what a diagnosis is about, and when something held is used. */
 import { expect, test } from "vitest";
 import { decide, filterNodes, planNode } from "../../src/scheduling/filter.ts";
-import { nodeName } from "../../src/scheduling/names.ts";
+import { claimUid, nodeName } from "../../src/scheduling/names.ts";
 import { provisioned } from "../../src/scheduling/outcome.ts";
 import type { Planner } from "../../src/scheduling/planner.ts";
 import { World } from "../support/world.ts";
@@ -14,9 +14,14 @@ const csi = ["class csi provisioner=csi.example", "driver csi.example capacity"]
 const directory = (name: string, size: string, of = "local"): string =>
   `pv ${name} ${size} on=a class=${of} label=fs:1`;
 
+/** Lines of a case file, and `rest CLAIM-UID NODE`: a provisioner refused the claim there. */
 function given(...lines: string[]): World {
   const world = new World({ disks });
-  for (const line of lines) world.apply(line);
+  for (const line of lines) {
+    const [command, claim = "", node = ""] = line.split(" ");
+    if (command === "rest") world.state.provisionerRefused(claimUid(claim), nodeName(node));
+    else world.apply(line);
+  }
   return world;
 }
 
@@ -62,7 +67,7 @@ const told: Record<string, { given: readonly string[]; claims: readonly string[]
     says: "notEnoughVolumes d/y",
   },
   "a volume that is promised to the Pod's own claim is not waited for": {
-    given: ["pv v 10Gi on=a", "pvc x 5Gi", "assume p a : x", "pvc y 5Gi"],
+    given: ["pv other 10Gi on=b", "pv v 10Gi on=a", "pvc x 5Gi", "assume p a : x", "pvc y 5Gi"],
     claims: ["x", "y"],
     says: "notEnoughVolumes d/y",
   },
@@ -115,6 +120,25 @@ const told: Record<string, { given: readonly string[]; claims: readonly string[]
     ],
     claims: ["x", "y"],
     says: "topologyNotAllowed d/y",
+  },
+  "what rests on the node is no way out of a file system that is too full": {
+    given: [
+      ...["class csi provisioner=csi.example", "driver csi.example"],
+      ...[directory("d1", "100Gi", "csi"), directory("d2", "100Gi", "csi")],
+      ...["pvc x 60Gi class=csi", "pvc y 60Gi class=csi", "rest ux a", "rest uy a"],
+    ],
+    claims: ["x", "y"],
+    says: "notEnoughVolumes d/x",
+  },
+  "what is promised to the Pod's own claim on a file system is asked of it once": {
+    given: [directory("d1", "100Gi"), directory("d2", "100Gi"), "pvc x 60Gi", "assume p a : x", "pvc y 40Gi"],
+    claims: ["x", "y"],
+    says: "",
+  },
+  "what is promised to another Pod's claim on a file system is asked of it too": {
+    given: [directory("d1", "100Gi"), directory("d2", "100Gi"), "pvc w 60Gi", "assume q a : w", "pvc x 60Gi"],
+    claims: ["x"],
+    says: "notEnoughVolumes d/x",
   },
   "a claim that is being provisioned where nobody publishes capacity any more": {
     given: [...csi, "pvc x 5Gi class=csi selected=a"],
@@ -186,11 +210,48 @@ test("a claim that is being provisioned is planned from the pool that it was pro
   expect(claim).toMatchObject({ kind: "provision", pool: expect.any(String) });
 });
 
+test("a claim that is being provisioned is planned from no pool where it asks for no size, or its promise has ended", () => {
+  const poolOf = (...lines: string[]): unknown => {
+    const world = given("node a", ...csi, "capacity c csi a 10Gi", ...lines);
+    const [claim] = world.plan(world.pod("p", "x"), "a").claims;
+    return claim?.kind === "provision" ? claim.pool : claim;
+  };
+  expect(poolOf("pvc x - class=csi selected=a")).toBeUndefined();
+  const made = "pv v 5Gi on=a class=csi for=x uid=ux made=csi.example";
+  expect(poolOf("pvc x 5Gi class=csi selected=a", made)).toEqual(expect.any(String));
+  expect(poolOf("pvc x 5Gi class=csi selected=a", made, "wait 600")).toBeUndefined();
+});
+
 test("what the Pod's own claims ask of a drive does not make it busy", () => {
   const volumes = ["pv va 10Gi on=a label=drive:1 for=x", "pv vb 10Gi on=a label=drive:1"];
   const world = given("node a", ...volumes, "pvc x 5Gi", "pvc y 5Gi");
   const verdict = filterNodes(world.state, world.pod("p", "x", "y"), [nodeName("a")]);
   expect(verdict.kind === "judged" && verdict.nodes.busyDisks(0)).toBe(0);
+});
+
+test("the room that is told of is all there is for the Pod, whoever holds it", () => {
+  const world = given(
+    "node a",
+    ...csi,
+    "capacity c csi a 10Gi",
+    "pvc h 8Gi class=csi",
+    "hold holder a : h",
+    "pvc x 5Gi class=csi",
+  );
+  const verdict = decide(world.state, world.pod("p", "x"), (planner) => {
+    const [entry] = world.state.topologies.nodes.values();
+    return planner.open.flatMap((open) => (entry ? planner.rooms(entry, open).map(({ free }) => free) : []));
+  });
+  expect(verdict.kind === "judged" && verdict.nodes).toEqual([10n << 30n]);
+});
+
+test("nodes that refuse a claim for one reason are told in one answer", () => {
+  const world = given("node a", "node b", "pv v 1Gi on=b", "pvc x 5Gi");
+  const verdict = decide(world.state, world.pod("p", "x"), (planner) =>
+    [...world.state.topologies.nodes.values()].map(({ id }) => planner.plan(id)),
+  );
+  const answers = verdict.kind === "judged" ? verdict.nodes : [];
+  expect([answers.length, new Set(answers).size]).toEqual([2, 1]);
 });
 
 /** Per claim its volume, "+" where it is provisioned, or why it gets nothing, by a planner that looked at node b before. */
@@ -239,6 +300,14 @@ const diagnoses: Record<string, { given: readonly string[]; claims: readonly str
     ],
     claims: ["x", "y"],
     says: ["+", "noMatchingVolume"],
+  },
+  "waits for no promise where a sibling is made elsewhere, and has no room here": {
+    given: [
+      ...["pv v1 10Gi on=a", "pv v2 20Gi on=a", "pvc w 15Gi", "assume q a : w"],
+      ...[...csi, "capacity c csi a 5Gi", "pvc m 10Gi class=csi selected=b", "pvc x 5Gi", "pvc y 5Gi"],
+    ],
+    claims: ["m", "x", "y"],
+    says: ["selectedOtherNode", "v1", "notEnoughVolumes"],
   },
   "waits for no promise where a sibling cannot be here at all": {
     given: [
