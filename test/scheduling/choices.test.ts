@@ -57,6 +57,11 @@ test("of many volumes those that suit are found far behind the smallest", () => 
   expect(world.planned(world.pod("q", "v", "w", "y"), "a")).toEqual(["v=v60", "w=v61", "y=v30"]);
 });
 
+test("claims that are not alike keep the volumes that suit them, whichever is smaller", () => {
+  const world = given("node a", "pv v 1Gi on=a", "pv w 2Gi on=a modes=ROX", "pvc x 1Gi modes=ROX", "pvc y 1Gi");
+  expect(world.planned(world.pod("p", "x", "y"), "a")).toEqual(["x=w", "y=v"]);
+});
+
 test("what suited on the nodes before is not taken for what suits on this one", () => {
   const kinds = { b: "modes=RWO,ROX label=t:f", x: "modes=ROX", y: "label=t:f", o: "" };
   const world = given("pvc x 1Gi modes=ROX", "pvc y 1Gi selector=t:f");

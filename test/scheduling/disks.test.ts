@@ -102,6 +102,11 @@ test("of nodes that are equal otherwise, the one with an idle drive is better", 
   expect(world.scores(world.pod("q", "z"))).toEqual({ a: 2, b: 10, c: 2 });
 });
 
+test("where file systems have room a Pod gets what it would get without them", () => {
+  const world = nodes(...directories, "pv v 9Gi on=a", "pv w 10Gi on=a", "pvc x 5Gi", "pvc y 9Gi");
+  expect(world.planned(world.pod("p", "x", "y"), "a")).toEqual(["x=v", "y=w"]);
+});
+
 test("partitions of one drive have sizes of their own", () => {
   const world = nodes("node a", ...["p1", "p2"].map((name) => `pv ${name} 100Gi on=a label=drive:sda`));
   for (const line of ["pvc x 60Gi", "pvc y 60Gi"]) world.apply(line);
@@ -293,6 +298,7 @@ test("a file system on which more is asked than it has takes nothing from the ot
 /** What h holds is a directory that the others could not use: it takes room of each file system alone. */
 const holding: Record<string, { room: readonly [number, number]; held: readonly number[]; asks: readonly number[] }> = {
   "together they lack what is held": { room: [50, 100], held: [2], asks: [30, 30] },
+  "together they lack what is held of each": { room: [50, 100], held: [1, 2], asks: [30, 30] },
   "each lacks what is held of it, together they have enough": { room: [100, 100], held: [1, 2], asks: [60] },
 };
 

@@ -263,6 +263,15 @@ test("what is promised again on the node that its claim names already is in flig
   expect(free(ledger.wait(2 * pollMs))).toBe(gi(70));
 });
 
+test("another volume of a claim that has settled says nothing when it goes", () => {
+  const ledger = published().volume("x", "lvm", "a", "30Gi", "999");
+  ledger.world.apply("pv other 1Gi class=lvm on=a for=x uid=ux");
+  ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" }).state.listed();
+  expect([free(ledger), free(ledger.wait(2 * pollMs))]).toEqual([gi(70), gi(100)]);
+  ledger.state.delete("volume", "other");
+  expect(free(ledger)).toBe(gi(100));
+});
+
 test("a volume of an earlier claim of the same name says nothing of a claim that has settled", () => {
   const ledger = published();
   ledger.state.listed();
