@@ -186,7 +186,6 @@ function labelOf(node: Node, key: string): string | undefined {
 }
 
 function sameLabels(a: Node, b: Node): boolean {
-  if (a.labels === b.labels) return true;
   if (a.labels.size !== b.labels.size) return false;
   for (const [key, value] of a.labels) if (b.labels.get(key) !== value) return false;
   return true;

@@ -302,9 +302,8 @@ test("a full file system is told from a missing volume, and the smallest claims 
 
 test("what is reserved on a full file system keeps it, and the claim beside it needs a volume of its own", () => {
   const world = new World({ disks });
-  for (const line of ["node n1", "pv d1 100Gi on=n1 label=fs:root for=x", "pv d2 100Gi on=n1 label=fs:root"]) {
-    world.apply(line);
-  }
+  for (const line of ["node n1", "pv other 1Gi on=n2"]) world.apply(line);
+  for (const line of ["pv d1 100Gi on=n1 label=fs:root for=x", "pv d2 100Gi on=n1 label=fs:root"]) world.apply(line);
   for (const line of ["pvc x 90Gi", "pvc y 20Gi"]) world.apply(line);
   expect(told(world, "n1", "x", "y")[0]).toBe("x: {volume:d1}");
   expect(advice(world, "x", "y")).toMatch(/^Add a volume of class local with at least 20Gi .* for claim d\/y$/);
@@ -316,6 +315,15 @@ test("a claim that could be provisioned beside a full file system lacks capacity
   for (const name of ["d1", "d2"]) world.apply(`pv ${name} 100Gi on=n1 class=csi label=fs:root`);
   for (const name of ["x", "y"]) world.apply(`pvc ${name} 60Gi class=csi`);
   expect(advice(world, "x", "y")).toBe("Free space for 60Gi of class csi on node n1 for claim d/y: 50Gi are missing");
+});
+
+test("a claim that a full file system leaves to a provisioner which refused it waits for that", () => {
+  const world = new World({ disks });
+  for (const line of ["node n1", "class csi provisioner=csi.example", "driver csi.example"]) world.apply(line);
+  for (const name of ["d1", "d2"]) world.apply(`pv ${name} 100Gi on=n1 class=csi label=fs:root`);
+  for (const name of ["x", "y"]) world.apply(`pvc ${name} 60Gi class=csi`);
+  for (const name of ["x", "y"]) world.state.provisionerRefused(claimUid(`u${name}`), nodeName("n1"));
+  expect(advice(world, "x", "y")).toBe("Wait: the provisioner refused claim d/y on node n1 a short time ago");
 });
 
 const shared = { pools: { fast: "vg0", faster: "vg0" } };
