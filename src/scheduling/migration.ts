@@ -65,7 +65,7 @@ export function reachesBound(state: ClusterState, entry: NodeEntry, { topology, 
 /** The affinity of a bound volume as it counts on this node. */
 export function affinityOn(state: ClusterState, node: Node, volume: Volume): NodeSelector | undefined {
   const { plugin } = volume;
-  const migrated = plugin !== undefined && zoneKeys.has(plugin) && isMigratedOn(state, node, plugin);
+  const migrated = plugin !== undefined && isMigratedOn(state, node, plugin);
   return migrated ? migratedAffinity(volume) : volume.affinity;
 }
 

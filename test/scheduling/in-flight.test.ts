@@ -263,12 +263,14 @@ test("what is promised again on the node that its claim names already is in flig
   expect(free(ledger.wait(2 * pollMs))).toBe(gi(70));
 });
 
-test("another volume of a claim that has settled says nothing when it goes", () => {
+test("another volume of a claim that has settled says nothing when it comes, and nothing when it goes", () => {
   const ledger = published().volume("x", "lvm", "a", "30Gi", "999");
   ledger.world.apply("pv other 1Gi class=lvm on=a for=x uid=ux");
   ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" }).state.listed();
   expect([free(ledger), free(ledger.wait(2 * pollMs))]).toEqual([gi(70), gi(100)]);
   ledger.state.delete("volume", "other");
+  expect(free(ledger)).toBe(gi(100));
+  ledger.world.apply("pv other 1Gi class=lvm on=a for=x uid=ux");
   expect(free(ledger)).toBe(gi(100));
 });
 
@@ -508,4 +510,17 @@ test("a volume says nothing against a node that is gone", () => {
   ledger.state.delete("node", "a");
   ledger.volume("x", "lvm", "b", "40Gi").node("a");
   expect(both(ledger)).toBe(gi(60, 100));
+});
+
+test("a volume that is taken from a claim says nothing new of the one that the claim is bound to", () => {
+  const ledger = published();
+  ledger.state.listed();
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "a" }).volume("x", "lvm", "a", "40Gi", "999");
+  ledger.world.apply("pv other 40Gi on=a class=lvm for=x uid=ux made=csi.example");
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "a", volume: "pv-x" });
+  expect(free(ledger)).toBe(gi(60));
+  ledger.wait(2 * pollMs);
+  expect(free(ledger)).toBe(gi(100));
+  ledger.world.apply("pv other 40Gi on=a class=lvm made=csi.example");
+  expect(free(ledger)).toBe(gi(100));
 });

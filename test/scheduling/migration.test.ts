@@ -55,6 +55,20 @@ test("the zones of a label are told in order", () => {
   );
 });
 
+test("a plugin that migrates without a topology of its own has no zone, whatever the volume's labels say", () => {
+  const world = makeWorld({
+    labels: { [zone]: "z1" },
+    terms: [{ matchExpressions: [hosts("n3")] }],
+    source: { portworxVolume: {} },
+  });
+  world.add(...["n1", "n2", "n3"].map((name) => makeMigratedNode(name, "kubernetes.io/portworx-volume")));
+  const pod = world.pod("p", "x");
+  expect(world.fitting(pod)).toEqual(["n3"]);
+  expect(JSON.stringify(explainPod(world.state, pod).nodes)).toContain(
+    'does not match: kubernetes.io/hostname In [n3]"',
+  );
+});
+
 test("a bound claim whose volume does not exist is refused everywhere, and the cache may lack the volume", () => {
   const world = makeWorld({});
   world.state.delete("volume", "v");

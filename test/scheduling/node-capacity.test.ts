@@ -44,6 +44,15 @@ const readings: Record<string, { is: string; source?: Partial<CapacitySource>; f
   },
 };
 
+test("a node that does not say what it has is no fault, and is told of", () => {
+  const ledger = new Ledger(["lvm"], { sources: { lvm: source("lvm") } }).node("a").claim("x", "lvm", "1");
+  expect([ledger.reason("a", "x"), ledger.state.pools.nodes.faultCount]).toEqual(["noCapacityPublished", 0]);
+  const [node] = explainPod(ledger.state, ledger.world.pod("p", "x")).nodes;
+  expect(JSON.stringify(node?.claims)).toContain(
+    "no capacity for class lvm: the node has no annotation example.com/lvm",
+  );
+});
+
 test.for(Object.entries(readings))("an annotation with %s", ([, { is, source: more, free }]) => {
   const ledger = new Ledger(["lvm"], { sources: { lvm: source("lvm", more) } });
   ledger.node("a", { annotations: { lvm: is } }).claim("x", "lvm", "1");

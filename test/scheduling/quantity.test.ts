@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Bytes, formatBytes, parseBytes } from "../../src/scheduling/quantity.ts";
+import { type Bytes, compareBytes, formatBytes, parseBytes } from "../../src/scheduling/quantity.ts";
 
 const cases: Record<string, { text: string; want: bigint | undefined }> = {
   "a binary suffix counts in powers of 1024": { text: "100Gi", want: 100n << 30n },
@@ -49,4 +49,10 @@ test.for([
   ["2048Ei", 2048n << 60n],
 ] as const)("formatBytes: %s", ([text, bytes]) => {
   expect(formatBytes(bytes as Bytes)).toBe(text);
+});
+
+test("amounts are compared as numbers, and are equal where they are", () => {
+  const [one, two] = [10n, 9_007_199_254_740_993n] as const;
+  const compare = (a: bigint, b: bigint): number => compareBytes(a as Bytes, b as Bytes);
+  expect([compare(one, two), compare(two, one), compare(two, two), compare(two - 1n, two)]).toEqual([-1, 1, 0, -1]);
 });
