@@ -52,10 +52,10 @@ export function settleVolume(state: ClusterState, id: VolumeId): void {
   if (uid !== undefined) state.pools.settle(uid, madeOf(state, id));
 }
 
-/** The volume is seen for the first time, or is not the claim's any more. */
-export function trackVolume(state: ClusterState, { claimRef }: Volume, isNews: boolean): void {
+/** The volume is seen for the first time, or is not the claim's any more. One that a claim is not bound to is no news of it. */
+export function trackVolume(state: ClusterState, { name, claimRef }: Volume, isNews: boolean): void {
   const claim = claimRef && state.get("claim", claimRef.claim);
-  if (claim && claim.uid === claimRef.uid) trackDemand(state, claim, claim, isNews);
+  if (claim && claim.uid === claimRef.uid) trackDemand(state, claim, claim, isNews && claim.volumeName === name);
 }
 
 /** A volume that was never seen may still be made. One that came and went takes nothing any more. */

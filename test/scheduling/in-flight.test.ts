@@ -480,6 +480,12 @@ test("which nodes reach a volume is known when all is listed", () => {
   }
 });
 
+test("what was bound before all was listed is waited for by the clock from then on", () => {
+  const ledger = published().claim("x", "lvm", "40Gi", { selectedNode: "a", volume: "pv-x" });
+  ledger.volume("x", "lvm", "a", "40Gi", "999").wait(pollMs).state.listed();
+  expect([free(ledger.wait(2 * pollMs - 1)), free(ledger.wait(1))]).toEqual([gi(60), gi(100)]);
+});
+
 test("where a node says all it has, a volume on another node frees its own at once", () => {
   const ledger = selected(published("node").node("b", { allocatable: { lvm: "100Gi" } }), "x", "40Gi");
   ledger.volume("x", "lvm", "b", "40Gi");
