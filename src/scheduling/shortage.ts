@@ -74,14 +74,15 @@ export function shortagesOn(
   return shortages;
 }
 
-/** What another class publishes of the pools that this one draws on. */
+/** What another class publishes of the pools that this one draws on. How large its volumes may be says nothing of this one's. */
 function roomsOfSiblings(state: ClusterState, planner: Planner, entry: NodeEntry, open: Open): readonly Room[] {
   const group = state.pools.groupOf(open.class.name);
   return [state.topologies.everywhere, ...entry.topologies]
     .flatMap(({ pools }) => [...pools.keys()])
     .filter((name) => state.pools.groupOf(name) === group)
     .slice(0, 1)
-    .flatMap((name) => planner.rooms(entry, { ...open, class: { ...open.class, name } }));
+    .flatMap((name) => planner.rooms(entry, { ...open, class: { ...open.class, name } }))
+    .map((room) => ({ ...room, limit: open.bytes }));
 }
 
 /** Of the pools that could take all the claims, the one that lacks least. */
@@ -123,7 +124,7 @@ function lackOf(pool: Pool, items: readonly OpenItem[]): Lack {
     if (!room) continue;
     free = room.free;
     const { name } = open.class;
-    // The room of a sibling: how large its volumes may be says nothing of this class.
+    // The room of a sibling.
     if (room.offer.class !== name) areAllHeard = false;
     else if (
       room.offer.newest.maximumVolumeSize !== undefined &&
