@@ -252,7 +252,6 @@ export class ClusterState {
   #setClaim(claim: Claim): void {
     const before = this.#objects.claim.get(claim.key);
     if (before) this.#nameVolume(before, false);
-    this.#objects.claim.set(claim.key, claim);
     this.#nameVolume(claim, true);
     this.reservations.claimSeen(claim);
     this.#trackRefusal(before, claim);
