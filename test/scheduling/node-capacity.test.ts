@@ -183,3 +183,11 @@ test("a claim that is gone before its volume came is waited for by the clock", (
   ledger.wait(2 * pollMs);
   expect(ledger.free("lvm", "a")).toEqual([size("100Gi")]);
 });
+
+test("a node that says the same again says it of the time when it said it first", () => {
+  const ledger = new Ledger(["lvm"], { sources: { lvm: source("lvm") } }).node("a", { annotations: { lvm: "100Gi" } });
+  ledger.state.listed();
+  ledger.volume("x", "lvm", "a", "40Gi").node("a", { annotations: { lvm: "100Gi" } });
+  ledger.claim("x", "lvm", "40Gi", { selectedNode: "a", volume: "pv-x" });
+  expect(ledger.free("lvm", "a")).toEqual([size("60Gi")]);
+});
