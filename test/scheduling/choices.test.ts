@@ -82,6 +82,13 @@ test("what suited on the nodes before is not taken for what suits on this one", 
   expect(surplus).toEqual([4 + 5 - 2, 1 + 2 - 2, 1 + 7 - 2, 1 + 2 - 2]);
 });
 
+test("a volume that is gone is no choice any more", () => {
+  const world = given("node a", "node b", "pv v 5Gi on=a", "pv w 5Gi on=b", "pvc x 5Gi");
+  expect(world.fitting(world.pod("p", "x"))).toEqual(["a", "b"]);
+  world.state.delete("volume", "v");
+  expect(world.fitting(world.pod("p", "x"))).toEqual(["b"]);
+});
+
 test("a volume that was promised, and is bound by now, is waited for by nobody", () => {
   const world = given("node a", "node b", "pv v 5Gi on=a", "pv w 5Gi on=b");
   for (const line of ["pvc x 5Gi", "pvc y 5Gi", "pvc z 5Gi", "assume p a : x", "assume q b : y"]) world.apply(line);

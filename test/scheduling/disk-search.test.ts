@@ -109,7 +109,7 @@ function searchAmong(
   return { found: run.run(), chosen };
 }
 
-test("a volume is never passed over for one of another file system, whoever else may take either", () => {
+test("a volume is never passed over for one that others may take, or of another file system", () => {
   const on = (size: number, disk: number) => ({ size, on: disk });
   const wish = (...candidates: number[]): Wish => ({ ask: 5, candidates, isStatic: true });
   // The second claim finds the first file system full.
@@ -119,6 +119,9 @@ test("a volume is never passed over for one of another file system, whoever else
   const volumes = [on(5, 0), on(6, 1), on(7, 2), on(8, 3), on(9, 4)];
   const three = searchAmong(volumes, [wish(0, 1, 2, 3), wish(3, 4), wish(0)], [5, 0, 0, 5, 5]);
   expect(three.chosen).toEqual([3, 4, 0]);
+  // The second's only volume is the smaller of two that the first and the last may take.
+  const others = searchAmong([on(5, 0), on(6, 0), on(9, 1)], [wish(0, 1), wish(0), wish(0, 1, 2)], [20, 20]);
+  expect(others.chosen).toEqual([1, 0, 2]);
 });
 
 const disk = fc.integer({ min: 1, max: 9 });

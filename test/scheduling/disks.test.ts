@@ -103,8 +103,13 @@ test("of nodes that are equal otherwise, the one with an idle drive is better", 
 });
 
 test("where file systems have room a Pod gets what it would get without them", () => {
-  const world = nodes(...directories, "pv v 9Gi on=a", "pv w 10Gi on=a", "pvc x 5Gi", "pvc y 9Gi");
-  expect(world.planned(world.pod("p", "x", "y"), "a")).toEqual(["x=v", "y=w"]);
+  for (const [one, other] of [
+    ["", ""],
+    ["label=fs:1", "label=fs:2"],
+  ]) {
+    const world = nodes(...directories, `pv v 9Gi on=a ${one}`, `pv w 10Gi on=a ${other}`, "pvc x 5Gi", "pvc y 9Gi");
+    expect(world.planned(world.pod("p", "x", "y"), "a")).toEqual(["x=v", "y=w"]);
+  }
 });
 
 test("partitions of one drive have sizes of their own", () => {

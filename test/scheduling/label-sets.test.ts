@@ -29,6 +29,7 @@ test("labels stay until their last use ends; then their number serves others, an
   expect(() => sets.at(id)).toThrow(`no labels under number ${id}`);
   expect(sets.use(labels(["color", "blue"]))).toBe(id);
   expect(sets.matchesOf(red).has(id)).toBe(false);
+  expect(sets.use(labels(["color", "red"]))).not.toBe(id);
 });
 
 test("what one claim has learnt of its selector serves the next that asks the same", () => {
