@@ -324,6 +324,8 @@ test("a Pod that somebody else has put on a node holds nothing any more, though 
   const world = makeWorld().add(makePod("p", ["x"]));
   hold(world, "p", ["x"], "a", "b");
   expect(isFree(world, "y", "b")).toBe(false);
+  world.add(makePod("p", ["x"]));
+  expect(isFree(world, "y", "b")).toBe(false);
   world.add(makePod("p", ["x"], { node: "a" }));
   expect(isFree(world, "y", "b")).toBe(true);
   expect(world.state.reservations.holds.count).toBe(0);
