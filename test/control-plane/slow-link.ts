@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 export interface SlowLink {
   /** https://127.0.0.1:port, in the place of the server's. */
   readonly server: string;
+  /** Breaks every connection that stands; new ones are taken. */
+  cut(): void;
   close(): void;
 }
 
@@ -30,11 +32,15 @@ export async function startSlowLink(server: string, delayMs: number): Promise<Sl
     upstream.on("data", (bytes) => setTimeout(() => client.write(bytes), delayMs));
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
+    cut,
     server: `https://127.0.0.1:${(listener.address() as AddressInfo).port}`,
     close: () => {
       listener.close();
-      for (const socket of sockets) socket.destroy();
+      cut();
     },
   };
 }
