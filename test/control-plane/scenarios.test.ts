@@ -21,7 +21,7 @@ for (const file of globSync("test/scenarios/*.yaml").sort()) {
     try {
       if (config) configured ??= await Configured.start(plane.facts);
       const set = config && configured ? await configured.stage(stage, name, config) : stage;
-      await runScenario(scenario, set);
+      await runScenario(scenario, { ...set, version: plane.facts.version });
       expect(await audit(stage)).toEqual([]);
     } finally {
       await stage.cleanUp();

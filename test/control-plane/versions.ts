@@ -2,7 +2,7 @@
 import type { Facts } from "./control-plane.ts";
 
 /** By minor version; what holds for one holds until the next that is named. */
-type ByVersion<T> = Readonly<Record<`1.${number}`, T>>;
+export type ByVersion<T> = Readonly<Record<`1.${number}`, T>>;
 
 /** @throws Error for a version older than all that are named */
 export function forVersion<T>({ version }: Pick<Facts, "version">, table: ByVersion<T>): T {

@@ -19,6 +19,7 @@
  *     - expect:
  *         within: 10s                                     # default 10 s; every line must hold at one moment
  *         pods: {default/archive: {node: delta}, default/search: {pending: "a part of its message"}}
+ *                                                         # pending: {"1.34": …, "1.37": …} where versions of Kubernetes differ
  *         nodes: {default/db: [alpha, bravo, charlie]}    # Pods whose name begins so, spread over these nodes
  *         claims: {default/cold: delta-nvme-2}             # bound to the volume; "" is not bound; "*" is any; "gone" as below
  *         volumes: {bravo-ssd-1: Available}                # phase; "gone" where it must not exist
@@ -28,11 +29,16 @@
  */
 import { readFileSync } from "node:fs";
 import { parse, parseAllDocuments, stringify } from "yaml";
+import { type ByVersion, forVersion } from "../control-plane/versions.ts";
 import { type Given, objectsOf, split } from "./given.ts";
 import type { Raw } from "./make.ts";
 
+const sandboxVersion = "1.36.3";
+
 /** A cluster that a scenario runs in. */
 export interface Stage {
+  /** Of its Kubernetes; left out where it is the one that the sandbox imitates. */
+  readonly version?: string;
   apply(object: Raw): Promise<void>;
   delete(kind: string, namespace: string | undefined, name: string): Promise<void>;
   patch(kind: string, namespace: string | undefined, name: string, merge: unknown): Promise<void>;
@@ -48,8 +54,8 @@ export interface Stage {
 
 interface PodExpectation {
   readonly node?: string;
-  /** A part of the message of its PodScheduled condition. */
-  readonly pending?: string;
+  /** A part of the message of its PodScheduled condition, or what it is from each version of Kubernetes on. */
+  readonly pending?: string | ByVersion<string>;
 }
 
 export interface Expectation {
@@ -181,16 +187,17 @@ function milliseconds(text: string): number {
 /** What does not hold, in words; empty when all does. */
 async function unmetBy(want: Expectation, stage: Stage): Promise<string[]> {
   const unmet: string[] = [];
-  if (want.pods || want.nodes) unmet.push(...podsUnmet(want, await stage.list("Pod")));
+  if (want.pods || want.nodes) unmet.push(...podsUnmet(want, await stage.list("Pod"), stage.version));
   if (want.claims) unmet.push(...claimsUnmet(want.claims, await stage.list("PersistentVolumeClaim")));
   if (want.volumes || want.reserved) unmet.push(...volumesUnmet(want, await stage.list("PersistentVolume")));
   if (want.events) unmet.push(...eventsUnmet(want.events, await stage.list("Event")));
   return unmet;
 }
 
-function podsUnmet({ pods = {}, nodes = {} }: Expectation, found: readonly Raw[]): string[] {
+function podsUnmet({ pods = {}, nodes = {} }: Expectation, found: readonly Raw[], version = sandboxVersion): string[] {
   const unmet: string[] = [];
-  for (const [key, { node, pending }] of Object.entries(pods)) {
+  for (const [key, { node, pending: says }] of Object.entries(pods)) {
+    const pending = typeof says === "object" ? forVersion({ version }, says) : says;
     const pod = found.find((one) => keyOf(one) === key);
     const on = text(pod, "spec", "nodeName");
     if (node !== undefined && (node === "*" ? on === "" : on !== node))
