@@ -34,39 +34,41 @@ export interface ControlPlane {
   startBerth(): Promise<void>;
   /** On the same port, over the same etcd. */
   startApiServer(): Promise<void>;
+  /** kube-controller-manager. */
+  startControllers(): void;
+  startScheduler(): Promise<void>;
   /** Ends all of it, and removes its folder unless the logs are worth a look. */
   stop(options?: { readonly keep?: boolean }): Promise<void>;
+}
+
+export interface ControlPlaneOptions {
+  readonly programs: Programs;
+  readonly version: string;
+  /** Where one of the two finds kube-apiserver, in the place of `server`. */
+  readonly link?: ((who: "berth" | "kube-scheduler", server: string) => Promise<string>) | undefined;
 }
 
 /**
  * Resolves when kube-apiserver is ready, the controllers run, Berth is synced and kube-scheduler's caches are full. Where that
  * fails nothing is left running; the logs are.
  */
-export async function startControlPlane({
-  programs,
-  version,
-}: {
-  readonly programs: Programs;
-  readonly version: string;
-}): Promise<ControlPlane> {
+export async function startControlPlane({ programs, version, link }: ControlPlaneOptions): Promise<ControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), "berth-cluster-"));
   const processes = new Processes(folder);
   try {
-    return await startAll({ programs, version, folder, processes });
+    return await startAll({ programs, version, folder, processes, link });
   } catch (error) {
     await processes.endAll();
     throw new Error(`${(error as Error).message}; logs in ${folder}`);
   }
 }
 
-interface Start {
-  readonly programs: Programs;
-  readonly version: string;
+interface Start extends ControlPlaneOptions {
   readonly folder: string;
   readonly processes: Processes;
 }
 
-async function startAll({ programs, version, folder, processes }: Start): Promise<ControlPlane> {
+async function startAll({ programs, version, folder, processes, link }: Start): Promise<ControlPlane> {
   const [etcd = 0, peer = 0, api = 0, extender = 0, debug = 0, kcm = 0] = await freePorts(6);
   const server = `https://127.0.0.1:${api}`;
   const kubeconfig = join(folder, "kubeconfig");
@@ -81,25 +83,38 @@ async function startAll({ programs, version, folder, processes }: Start): Promis
   };
   await startApiServer();
   const runs = versionOf((await get(transport.exchange, "/version")).text) ?? version;
-  processes.start("kube-controller-manager", [
-    ...programs["kube-controller-manager"],
-    ...controllerFlags(kubeconfig, kcm),
-  ]);
+  const startControllers = (): void =>
+    processes.start("kube-controller-manager", [
+      ...programs["kube-controller-manager"],
+      ...controllerFlags(kubeconfig, kcm),
+    ]);
+  startControllers();
+  const kubeconfigOf = async (who: "berth" | "kube-scheduler"): Promise<string> => {
+    if (!link) return kubeconfig;
+    const path = join(folder, `${who}-link-kubeconfig`);
+    writeKubeconfig(path, await link(who, server));
+    return path;
+  };
+  const berthConfig = await kubeconfigOf("berth");
   const startBerth = async (): Promise<void> => {
-    processes.start("berth", berthCommand(kubeconfig, extender, debug));
+    processes.start("berth", berthCommand(berthConfig, extender, debug));
     await processes.comesUp("berth", async () => (await fetch(`http://127.0.0.1:${debug}/readyz`)).status === 200);
   };
   await startBerth();
   const extenderUrl = `http://127.0.0.1:${extender}/v1`;
   const { asks, binds } = berthEntries(extenderUrl);
-  const place = { processes, programs, folder, kubeconfig };
-  await startKubeScheduler(place, { schedulerName: "berth-scheduler", extenders: [asks, binds] });
+  const place = { processes, programs, folder, kubeconfig: await kubeconfigOf("kube-scheduler") };
+  const startScheduler = async (): Promise<void> =>
+    void (await startKubeScheduler(place, { schedulerName: "berth-scheduler", extenders: [asks, binds] }));
+  await startScheduler();
   const debugUrl = `http://127.0.0.1:${debug}`;
   return {
     facts: { folder, kubeconfig, server, extenderUrl, debugUrl, version: runs, programs, pids: processes.pids() },
     processes,
     startBerth,
     startApiServer,
+    startControllers,
+    startScheduler,
     stop: async ({ keep = false } = {}) => {
       await processes.endAll();
       transport.close();
