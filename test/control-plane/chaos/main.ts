@@ -1,5 +1,5 @@
 /**
- * `npm run test:chaos [-- --only TEXT] [--seed N] [--pods N] [--nodes N] [--small]`: faults on a real control plane while Pods
+ * `npm run test:chaos [-- --only TEXT] [--seed N] [--pods N] [--nodes N] [--small] [--keep]`: faults on a real control plane while Pods
  * arrive. Prints a table, row by row; exit 1 where anything was found.
  */
 import { randomInt } from "node:crypto";
@@ -12,13 +12,14 @@ import { heading, lineOf, type Row, runFault } from "./run.ts";
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const help = `Usage: npm run test:chaos [-- --only TEXT] [--seed N] [--pods N] [--nodes N] [--small]
+const help = `Usage: npm run test:chaos [-- --only TEXT] [--seed N] [--pods N] [--nodes N] [--small] [--keep]
 
       --only TEXT  only faults whose names contain this text, such as "kube-scheduler"
       --seed N     of the moments at which they come; printed by every run
       --pods N     Pods of one burst, two claims each, a multiple of --nodes (default 1000)
       --nodes N    nodes (default 200)
       --small      24 Pods on 3 nodes, and each fault shorter and less often
+      --keep       leaves the logs, as a run that finds something does
 `;
 
 async function main(): Promise<number> {
@@ -29,6 +30,7 @@ async function main(): Promise<number> {
       pods: { type: "string" },
       nodes: { type: "string" },
       small: { type: "boolean" },
+      keep: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -53,7 +55,7 @@ async function main(): Promise<number> {
   print(heading);
   let isWell = true;
   for (const fault of faults) {
-    const row = await onItsOwnPlane({ ...found, size, seed, note: say }, fault);
+    const row = await onItsOwnPlane({ ...found, size, seed, note: say }, fault, values.keep);
     print(lineOf(row));
     for (const finding of row.findings) say(finding);
     isWell &&= row.findings.length === 0;
@@ -61,7 +63,7 @@ async function main(): Promise<number> {
   return isWell ? 0 : 1;
 }
 
-async function onItsOwnPlane(options: FieldOptions, fault: Fault): Promise<Row> {
+async function onItsOwnPlane(options: FieldOptions, fault: Fault, isKept: boolean): Promise<Row> {
   const field = await startField(options);
   let isWell = false;
   try {
@@ -69,8 +71,9 @@ async function onItsOwnPlane(options: FieldOptions, fault: Fault): Promise<Row> 
     isWell = row.findings.length === 0;
     return row;
   } finally {
-    if (!isWell) say(`logs in ${field.plane.facts.folder}`);
-    await field.stop({ keep: !isWell });
+    const keep = isKept || !isWell;
+    if (keep) say(`logs in ${field.plane.facts.folder}`);
+    await field.stop({ keep });
   }
 }
 
