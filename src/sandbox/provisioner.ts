@@ -51,6 +51,7 @@ export class Provisioner {
 
   async #provision(key: string): Promise<Worked> {
     const wanted = this.#find(key);
+    if (wanted === "classMissing") return "retry";
     if (!wanted) return "done";
     const { claim, storageClass, node: name } = wanted;
     const node = name === undefined ? undefined : this.#agent.informer("nodes").get(name);
@@ -79,14 +80,16 @@ export class Provisioner {
     return this.#makeVolume(wanted, created.segment, bytes);
   }
 
-  #find(key: string): Wanted | undefined {
+  #find(key: string): Wanted | "classMissing" | undefined {
     const claim = this.#agent.informer("persistentvolumeclaims").get(key) ?? this.#inProgress.get(key)?.claim;
     const annotations = claim?.metadata.annotations;
     // Whether the claim is being deleted is not asked: its Pod may still use it.
     if (!claim || claim.spec.volumeName) return undefined;
     if (annotations?.[annotation.storageProvisioner] !== this.#driver.name) return undefined;
     const storageClass = this.#agent.informer("storageclasses").get(classOf(claim));
-    if (storageClass?.provisioner !== this.#driver.name) return undefined;
+    // An error of the claim's, which is tried again: it may come (controller.go shouldProvision).
+    if (!storageClass) return "classMissing";
+    if (storageClass.provisioner !== this.#driver.name) return undefined;
     const node = annotations[annotation.selectedNode] || undefined;
     return storageClass.volumeBindingMode === "WaitForFirstConsumer" && !node
       ? undefined

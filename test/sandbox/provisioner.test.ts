@@ -60,6 +60,16 @@ test("a claim without a selected node waits", async () => {
   expect((await dataOf(world))?.status?.phase).toBe("Pending");
 });
 
+test("a claim whose class is missing is tried again until the class is there", async () => {
+  const world = makeWorld({ scheduler: false, drivers: [driver] });
+  const marks = { [annotation.selectedNode]: "a", [annotation.storageProvisioner]: driver.name };
+  await world.apply(node("a"), claim("data", { class: "lvm", size: "30Gi", annotations: marks }));
+  await world.runtime.advance(1_000);
+  await world.apply(storageClass("lvm", { provisioner: driver.name }));
+  await world.runtime.advance(20_000);
+  expect((await dataOf(world))?.status?.phase).toBe("Bound");
+});
+
 test("a claim that does not wait gets a volume where most room is", async () => {
   const world = await worldWith();
   await world.apply(
