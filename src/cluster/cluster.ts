@@ -66,8 +66,11 @@ export interface KindStatus {
   readonly problem: string;
 }
 
-/** Bookmarks come about once a minute: a watch silent for longer than this has lost its server. */
-const silenceMaxMs = 100_000;
+/**
+ * Bookmarks come about once a minute: a watch silent for longer than this has lost its server. The next watch is believed from its
+ * first bookmark on, a minute later, and by then the kind must not count as stale.
+ */
+const silenceMaxMs = 80_000;
 /** A broken watch is to be noticed, and mended, before its kind counts as stale. */
 const mendingMs = 10_000;
 const silenceMinMs = 1_000;

@@ -362,6 +362,26 @@ test("quiet kinds stay fresh by their bookmarks, and are never listed again (FR-
   expect([...world.cluster.status().values()].every(({ relists }) => relists === 0)).toBe(true);
 });
 
+test("one watch that falls silent is mended before its kind counts as stale", async () => {
+  const world = makeWorld();
+  let isSilent = true;
+  world.between = (inner) => async (request, signal) => {
+    const reply = await inner(request, signal);
+    if (!isSilent || !request.path.startsWith("/api/v1/pods?watch=")) return reply;
+    isSilent = false;
+    const body = (async function* nothing(): AsyncGenerator<Uint8Array> {
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("gone"))));
+    })();
+    return { ...reply, body };
+  };
+  world.cluster.start();
+  for (let seconds = 0; seconds < 300; seconds += 5) {
+    await world.runtime.advance(5_000);
+    expect([seconds, world.cluster.readiness()]).toEqual([seconds, { ready: true }]);
+  }
+  expect(isSilent).toBe(false);
+});
+
 test("a streamed list ends in the same state", async () => {
   const world = makeWorld({ streamsLists: true });
   await fill(world);
