@@ -1,0 +1,50 @@
+/** Says what must hold, after every step and at the end, and remembers the first thing that did not. */
+
+import { CallJudge } from "./judge-calls.ts";
+import { judgeEnd } from "./judge-end.ts";
+import { StateJudge } from "./judge-state.ts";
+import { WriteJudge } from "./judge-writes.ts";
+import type { Write } from "./server.ts";
+import type { World } from "./world.ts";
+
+export interface Finding {
+  /** The sentence that did not hold: what a shrunk run must break as well. */
+  readonly invariant: string;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+export class Judge {
+  readonly calls: CallJudge;
+  readonly state: StateJudge;
+  readonly #writes: WriteJudge;
+  readonly #world: World;
+  finding: Finding | undefined;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.calls = new CallJudge(world, this);
+    this.state = new StateJudge(this);
+    this.#writes = new WriteJudge(world, this);
+    world.server.onWrite = (write) => this.#see(write);
+  }
+
+  find(invariant: string, text: string): void {
+    if (this.finding) return;
+    this.finding = { invariant, text, atMs: this.#world.clock.now };
+    this.#world.trace.add("world", () => `FOUND ${invariant}: ${text}`);
+  }
+
+  afterStep(): void {
+    this.state.look();
+  }
+
+  end(): Promise<void> {
+    return judgeEnd(this.#world, this);
+  }
+
+  #see(write: Write): void {
+    this.#world.trigger.wrote(write);
+    this.#writes.see(write);
+  }
+}

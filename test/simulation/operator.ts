@@ -1,0 +1,274 @@
+/** Carries out what a plan says that people and processes do. What they touch is noted: nobody is to blame for that. */
+import type { Body } from "../binding/world.ts";
+import {
+  claimNamed,
+  claimsOf,
+  namespace,
+  nodeNamed,
+  podNamed,
+  root,
+  selectedNode,
+  volumeNamed,
+  zone,
+} from "./cluster.ts";
+import { type Act, tellAct } from "./plan.ts";
+import type { Replica } from "./replica.ts";
+import type { Plural } from "./server.ts";
+import type { World } from "./world.ts";
+
+const merge = "application/merge-patch+json";
+const bindCompleted = "pv.kubernetes.io/bind-completed";
+
+export class Operator {
+  readonly #world: World;
+  /** When each object was last meddled with, by "plural/key". */
+  readonly touched = new Map<string, number>();
+  /** Specs of deleted things that come back. */
+  #count = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  act(act: Act): void {
+    this.#world.trace.add("op", () => tellAct(act));
+    this.#world.stats.actions.set(act.do, (this.#world.stats.actions.get(act.do) ?? 0) + 1);
+    this.#carryOut(act);
+  }
+
+  create(path: string, object: Body): void {
+    void this.#world.server.write("operator", "POST", path, object);
+  }
+
+  #carryOut(act: Act): void {
+    switch (act.do) {
+      case "create pod":
+        this.#createPod(act);
+        return;
+      case "share claims": {
+        const other = this.#pick("pods", act.pick, (pod) => claimsOf(pod).length > 0);
+        if (other)
+          this.create(
+            root.pods,
+            podNamed(
+              act.name,
+              claimsOf(other).map((key) => key.slice(namespace.length + 1)),
+            ),
+          );
+        return;
+      }
+      case "delete pod":
+        this.#deletePod(act);
+        return;
+      case "recreate pod":
+        this.#recreate("pods", this.#pick("pods", act.pick));
+        return;
+      case "delete claim":
+        this.#delete("persistentvolumeclaims", this.#pick("persistentvolumeclaims", act.pick));
+        return;
+      case "recreate claim":
+        this.#recreate("persistentvolumeclaims", this.#pick("persistentvolumeclaims", act.pick));
+        return;
+      case "edit claim":
+        this.#patch("persistentvolumeclaims", this.#pick("persistentvolumeclaims", act.pick), this.#mark());
+        return;
+      case "unselect claim":
+        this.#unselect(this.#pick("persistentvolumeclaims", act.pick, isSelected));
+        return;
+      case "steal volume":
+        this.#steal(this.#pick("persistentvolumes", act.pick, isFree));
+        return;
+      case "edit volume":
+        this.#patch("persistentvolumes", this.#pick("persistentvolumes", act.pick), this.#mark(), false);
+        return;
+      case "delete volume":
+        this.#delete("persistentvolumes", this.#pick("persistentvolumes", act.pick));
+        return;
+      case "reset claimRef":
+        this.#resetClaimRef(this.#pick("persistentvolumes", act.pick, isReserved));
+        return;
+      case "reserve volume":
+        this.#reserve(act.name, this.#pick("persistentvolumes", act.pick, isFree));
+        return;
+      case "create volume":
+        this.create(root.persistentvolumes, volumeNamed(act.name, `z${act.pick % 2}`, act.gi));
+        return;
+      default:
+        this.#meddle(act);
+        return;
+    }
+  }
+
+  /** With what is not storage: nodes, classes, servers, processes. */
+  #meddle(act: Act): void {
+    const { world } = { world: this.#world };
+    switch (act.do) {
+      case "delete node":
+        this.#removeFor("nodes", this.#pick("nodes", act.pick), act.backAfterMs);
+        return;
+      case "delete class":
+        this.#removeFor("storageclasses", this.#pick("storageclasses", act.pick), act.backAfterMs);
+        return;
+      case "relabel node": {
+        const node = this.#pick("nodes", act.pick);
+        const labels = { [zone]: node?.metadata.labels[zone] === "z0" ? "z1" : "z0" };
+        this.#patch("nodes", node, { metadata: { labels } });
+        return;
+      }
+      case "forget history":
+        world.sandbox.api.forgetHistory();
+        return;
+      case "close watches":
+        world.sandbox.api.closeWatches();
+        return;
+      case "restart scheduler":
+        world.startScheduler();
+        return;
+      case "restart controller":
+        void world.sandbox.startController(act.name);
+        return;
+      case "delete lease":
+        void world.server.write(
+          "operator",
+          "DELETE",
+          "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth",
+        );
+        return;
+      case "crash berth":
+        this.#crash(this.#replica(act.pick), act.touches, act.backAfterMs);
+        return;
+      case "stop berth":
+        this.#stop(this.#replica(act.pick), act.backAfterMs);
+        return;
+      case "jump clock":
+        this.#replica(act.pick).jump(act.ms);
+        return;
+      default:
+        throw new Error(`nobody can ${act.do}`);
+    }
+  }
+
+  #createPod({ name, claims, ephemeral }: Extract<Act, { do: "create pod" }>): void {
+    const names = ephemeral ? [] : claims.map((_, at) => `${name}-${at}`);
+    for (const [at, claim] of names.entries()) {
+      const spec = claims[at];
+      if (spec) this.create(root.persistentvolumeclaims, claimNamed(claim, spec));
+    }
+    this.create(root.pods, podNamed(name, names, ephemeral ? claims : []));
+  }
+
+  #deletePod({ pick, claims, graceSeconds }: Extract<Act, { do: "delete pod" }>): void {
+    const pod = this.#pick("pods", pick);
+    this.#delete("pods", pod, { gracePeriodSeconds: graceSeconds });
+    for (const key of pod && claims ? claimsOf(pod) : []) {
+      this.#delete("persistentvolumeclaims", this.#world.server.get("persistentvolumeclaims", key));
+    }
+  }
+
+  #recreate(plural: "pods" | "persistentvolumeclaims", object: Body): void {
+    if (!object) return;
+    this.#delete(plural, object, { gracePeriodSeconds: 0 });
+    const { name, annotations: _, labels } = object.metadata;
+    const { nodeName: _node, volumeName: _volume, ...spec } = object.spec;
+    this.create(root[plural], { metadata: { name, namespace, labels }, spec });
+  }
+
+  #unselect(claim: Body): void {
+    this.#patch("persistentvolumeclaims", claim, { metadata: { annotations: { [selectedNode]: null } } });
+  }
+
+  /** Another scheduler, which knows nothing of Berth, chooses the volume for a claim of its own. */
+  #steal(volume: Body): void {
+    if (!volume) return;
+    const name = `thief-${++this.#count}`;
+    const storageClass = volume.spec.storageClassName;
+    this.create(root.persistentvolumeclaims, claimNamed(name, { class: storageClass, gi: 1 }));
+    this.#patch("persistentvolumes", volume, { spec: { claimRef: this.#refTo(name) } });
+  }
+
+  #refTo(name: string): Body {
+    const claim = this.#world.server.get("persistentvolumeclaims", `${namespace}/${name}`);
+    const uid = claim?.metadata.uid;
+    return { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, ...(uid !== undefined && { uid }) };
+  }
+
+  /** A user sets the volume aside for a claim by name, before there is one; the claim and its Pod follow. */
+  #reserve(name: string, volume: Body): void {
+    if (!volume) return;
+    this.#patch("persistentvolumes", volume, { spec: { claimRef: { ...this.#refTo(`${name}-0`), uid: undefined } } });
+    this.#createPod({
+      do: "create pod",
+      name,
+      claims: [{ class: volume.spec.storageClassName, gi: 1 }],
+      ephemeral: false,
+    });
+  }
+
+  #resetClaimRef(volume: Body): void {
+    this.#patch("persistentvolumes", volume, { spec: { claimRef: null } });
+  }
+
+  #removeFor(plural: "nodes" | "storageclasses", object: Body, backAfterMs: number): void {
+    if (!object) return;
+    this.#delete(plural, object);
+    const { name, labels } = object.metadata;
+    const { metadata: _, ...rest } = object;
+    const back = (): void =>
+      this.create(root[plural], plural === "nodes" ? nodeNamed(name, labels[zone]) : { ...rest, metadata: { name } });
+    this.#world.later(backAfterMs, back);
+  }
+
+  #crash(replica: Replica, touches: number, backAfterMs: number): void {
+    replica.crashAfter(touches);
+    this.#world.startLater(replica, backAfterMs);
+  }
+
+  #stop(replica: Replica, backAfterMs: number): void {
+    replica.stop();
+    this.#world.startLater(replica, backAfterMs);
+  }
+
+  #replica(pick: number): Replica {
+    const { replicas } = this.#world;
+    return replicas[pick % replicas.length] as Replica;
+  }
+
+  #mark(): Body {
+    return { metadata: { annotations: { "example.com/touched": String(++this.#count) } } };
+  }
+
+  #pick(plural: Plural, pick: number, suits: (object: Body) => boolean = () => true): Body {
+    const found = this.#world.server.all(plural).filter((object) => suits(object));
+    found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    return found[pick % Math.max(1, found.length)];
+  }
+
+  #delete(plural: Plural & keyof typeof root, object: Body, options?: Body): void {
+    if (!object) return;
+    this.#touch(plural, object);
+    void this.#world.server.write("operator", "DELETE", `${root[plural]}/${object.metadata.name}`, options);
+  }
+
+  #patch(plural: Plural & keyof typeof root, object: Body, patch: Body, isTouch = true): void {
+    if (!object) return;
+    if (isTouch) this.#touch(plural, object);
+    void this.#world.server.write("operator", "PATCH", `${root[plural]}/${object.metadata.name}`, patch, merge);
+  }
+
+  #touch(plural: Plural, { metadata: { name, namespace: inside } }: Body): void {
+    this.touched.set(`${plural}/${inside === undefined ? name : `${inside}/${name}`}`, this.#world.clock.now);
+  }
+}
+
+function isFree({ metadata, spec }: Body): boolean {
+  return spec.claimRef === undefined && metadata.deletionTimestamp === undefined;
+}
+
+function isReserved({ spec, status }: Body): boolean {
+  return spec.claimRef?.uid !== undefined && status?.phase !== "Bound";
+}
+
+function isSelected({ metadata }: Body): boolean {
+  const { annotations = {} } = metadata;
+  return annotations[selectedNode] !== undefined && annotations[bindCompleted] === undefined;
+}

@@ -1,0 +1,103 @@
+/** One run: the calm before, the storm with all that the plan says, the quiet after, and the verdict. */
+import type { Body } from "../binding/world.ts";
+import { settled } from "./clock.ts";
+import type { Finding } from "./judge.ts";
+import { askOracle, oracleOf } from "./oracle-view.ts";
+import type { Plan } from "./plan.ts";
+import type { Stats } from "./stats.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+export interface Outcome {
+  readonly plan: Plan;
+  readonly finding: Finding | undefined;
+  /** The same for two runs only where everything happened in the same way. */
+  readonly hash: string;
+  readonly stats: Stats;
+  readonly trace: readonly string[];
+}
+
+/** The stated time: so long after the last fault every Pod that can be placed is. */
+export const placedWithinMs = 900_000;
+/** And so long after that nothing is held, promised or under way. */
+const restMs = 200_000;
+const lookEveryMs = 10_000;
+
+export async function run(plan: Plan, options: WorldOptions = {}): Promise<Outcome> {
+  const world = new World(plan, options);
+  const { judge, stats } = world;
+  await world.open();
+  await storm(world);
+  await quiet(world);
+  if (!judge.finding) await judge.end();
+  count(world);
+  world.sandbox.stop();
+  for (const replica of world.replicas) replica.crash("the run is over");
+  return { plan, finding: judge.finding, hash: world.trace.hash, stats, trace: world.trace.lines };
+}
+
+async function storm(world: World): Promise<void> {
+  const { plan, weather, network, clock, judge, stats, operator } = world;
+  weather.isCalm = false;
+  network.turn();
+  world.trace.add("world", () => "the storm begins");
+  const actions = plan.actions.filter(({ at }) => "step" in at);
+  for (let step = 0; step < plan.steps && !judge.finding; step++) {
+    for (const { at, act } of actions) if ("step" in at && at.step === step) operator.act(act);
+    await settled();
+    if (!clock.fire()) break;
+    await settled();
+    judge.afterStep();
+    stats.steps++;
+  }
+}
+
+async function quiet(world: World): Promise<void> {
+  const { weather, judge, clock, stats } = world;
+  weather.isCalm = true;
+  world.trace.add("world", () => "the storm is over");
+  const until = clock.now + placedWithinMs;
+  // While somebody can be placed there is time; then everything must come to rest, which may make room for others.
+  do await pass(world, lookEveryMs);
+  while (!judge.finding && clock.now < until && placeable(world).length > 0);
+  do await pass(world, restMs);
+  while (!judge.finding && clock.now < until && placeable(world).length > 0);
+  stats.virtualMs = clock.now;
+}
+
+/** Pods that wait although the oracle knows a node for them. */
+export function placeable({ server }: World): Body[] {
+  const waiting = server.all("pods").filter(({ spec, metadata }) => {
+    return spec.nodeName === undefined && metadata.deletionTimestamp === undefined;
+  });
+  if (waiting.length === 0) return [];
+  const naive = oracleOf(server);
+  return waiting.filter((pod) => {
+    const answer = askOracle(naive, pod);
+    return answer.pod?.startsWith("every node")
+      ? server.all("nodes").length > 0
+      : answer.nodes.some(({ fits }) => fits);
+  });
+}
+
+/** Fires every event of so much time, and judges after each. */
+async function pass({ clock, judge, stats }: World, ms: number): Promise<void> {
+  const until = clock.now + ms;
+  await settled();
+  for (let at = clock.nextAt; at !== undefined && at <= until && !judge.finding; at = clock.nextAt) {
+    clock.fire();
+    await settled();
+    judge.afterStep();
+    stats.steps++;
+  }
+  clock.passTo(until);
+}
+
+function count({ stats, server, weather, replicas }: World): void {
+  stats.runs = 1;
+  for (const { spec } of server.all("pods")) {
+    if (spec.nodeName === undefined) stats.podsWaiting++;
+    else stats.podsPlaced++;
+  }
+  for (const [fault, times] of weather.counts) stats.faults.set(fault, times);
+  for (const replica of replicas) stats.crashes += replica.incarnation - 1;
+}
