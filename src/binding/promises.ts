@@ -25,15 +25,17 @@ function mayBeWritten({ progress, isInherited }: Commitment): boolean {
   return progress === "ours" || progress === "inDoubt" || (progress === "open" && isInherited);
 }
 
-function isPromised({ subject, world }: BindRun, { claim }: Commitment): boolean {
-  return world.cluster.state.reservations.of(claim.uid)?.pods.has(subject.uid) ?? false;
+function isPromised({ subject, world }: BindRun, { claim, planned }: Commitment): boolean {
+  const assumption = world.cluster.state.reservations.of(claim.uid);
+  if (!assumption?.pods.has(subject.uid)) return false;
+  // Of a claim that got another volume than it was promised nothing is left to wait for.
+  const { target } = assumption;
+  return planned.kind !== "bound" || target.kind !== "volume" || target.volume === planned.volume.name;
 }
 
 function keepOnly({ subject, world }: BindRun, kept: readonly Commitment[]): void {
-  const { reservations } = world.cluster.state;
-  reservations.forget(subject.uid);
-  const claims = kept.map(({ planned }) => planned);
-  if (claims.length > 0) reservations.assume(subject.uid, { node: subject.node, contended: false, claims });
+  const claims = new Set(kept.map(({ claim }) => claim.uid));
+  world.cluster.state.reservations.forget(subject.uid, claims);
 }
 
 /**
@@ -61,7 +63,7 @@ async function settle(run: BindRun, kept: readonly Commitment[]): Promise<void> 
 
 /** Whether the API says that the write is not there. False as well when it cannot be asked. */
 async function isNotWritten(run: BindRun, { planned, claim }: Commitment): Promise<boolean> {
-  if (planned.kind === "static") {
+  if (planned.kind !== "provision") {
     const live = await run.read("volume", planned.volume.name);
     if ("failed" in live) return false;
     return !live.found || live.object.uid !== planned.volume.uid || live.object.claimRef?.uid !== claim.uid;

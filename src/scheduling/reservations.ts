@@ -40,6 +40,8 @@ export interface ReservationOptions extends HoldOptions {
   readonly forgotten: (assumption: Assumption) => void;
 }
 
+const nothing: ReadonlySet<ClaimUid> = new Set();
+
 export class Reservations {
   readonly #volumes: VolumeTable;
   readonly #pools: CapacityLedger;
@@ -84,11 +86,15 @@ export class Reservations {
     return { ok: true };
   }
 
-  /** The Pod leaves all its assumptions; one that no Pod is left in ends. */
-  forget(pod: PodUid): void {
+  /**
+   * The Pod leaves its assumptions; one that no Pod is left in ends.
+   *
+   * @param kept  claims whose assumptions it does not leave
+   */
+  forget(pod: PodUid, kept: ReadonlySet<ClaimUid> = nothing): void {
     this.holds.release(pod);
     for (const assumption of this.#assumptions.values()) {
-      if (!assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
+      if (kept.has(assumption.claimUid) || !assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
       this.#end(assumption);
       this.#forgotten(assumption);
     }

@@ -178,3 +178,21 @@ test.for(Object.entries(afterRefusal))(
     expect(promised()).toEqual([]);
   },
 );
+
+test("a promise outlives a run that found its claim bound, until the watch shows the volume", async () => {
+  const pod = await world.oneDisk({ bindTimeoutMs: 5_000 });
+  const { cluster } = world.berth;
+  cluster.hold("volume");
+  world.bind(pod, "n1");
+  await world.controlVolumes();
+  await world.runtime.advance(6_000);
+  world.fault = ({ path }) => (path.endsWith("/binding") ? Promise.resolve(reply(403)) : undefined);
+  const again = world.bind(pod, "n1");
+  await world.runtime.advance(1_000);
+  expect([again.answer, promised()]).toEqual([expect.stringMatching(/refused to bind/), ["d/x on n1"]]);
+  await world.runtime.advance(80_000);
+  expect(promised()).toEqual(["d/x on n1"]);
+  cluster.release("volume");
+  await world.runtime.settle();
+  expect(promised()).toEqual([]);
+});
