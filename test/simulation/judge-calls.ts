@@ -16,6 +16,8 @@ export class CallJudge {
   readonly #judge: Judge;
   /** Every bind call that reached a Berth, by "uid node". */
   readonly binds = new Map<string, BindCall>();
+  /** When the last bind call of each Pod reached a Berth, by uid. */
+  readonly askedAt = new Map<string, number>();
   /** When the last filter call of each Pod reached a Berth, by uid. */
   readonly filteredAt = new Map<string, number>();
   readonly #claims = new Map<string, readonly string[]>();
@@ -50,6 +52,7 @@ export class CallJudge {
     }
     if (!path.endsWith("/bind")) return;
     const { PodName, PodNamespace, PodUID: uid, Node: node } = asked;
+    this.askedAt.set(uid, this.#world.clock.now);
     this.binds.set(`${uid} ${node}`, { pod: `${PodNamespace}/${PodName}`, uid, node });
     this.#world.trace.add("sched", () => `asks to bind ${PodName} to ${node}`);
   }

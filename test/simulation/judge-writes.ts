@@ -55,6 +55,7 @@ export class WriteJudge {
     if (plural !== "persistentvolumes" && plural !== "persistentvolumeclaims") return;
     this.#seeLead(by);
     if (!tookEffect || !after) return;
+    this.#judge.sends.tookEffect(write);
     if (plural === "persistentvolumeclaims") this.#seeSelection(write);
     else if (after.spec.claimRef?.uid !== undefined) this.#seeClaiming(write);
     else this.#seeRelease(write);

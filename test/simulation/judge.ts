@@ -2,6 +2,7 @@
 
 import { CallJudge } from "./judge-calls.ts";
 import { judgeEnd } from "./judge-end.ts";
+import { SendJudge } from "./judge-sends.ts";
 import { StateJudge } from "./judge-state.ts";
 import { WriteJudge } from "./judge-writes.ts";
 import type { Write } from "./server.ts";
@@ -17,6 +18,7 @@ export interface Finding {
 export class Judge {
   readonly calls: CallJudge;
   readonly state: StateJudge;
+  readonly sends: SendJudge;
   readonly #writes: WriteJudge;
   readonly #world: World;
   finding: Finding | undefined;
@@ -24,7 +26,8 @@ export class Judge {
   constructor(world: World) {
     this.#world = world;
     this.calls = new CallJudge(world, this);
-    this.state = new StateJudge(this);
+    this.state = new StateJudge(world, this);
+    this.sends = new SendJudge(world, this);
     this.#writes = new WriteJudge(world, this);
     world.server.onWrite = (write) => this.#see(write);
   }

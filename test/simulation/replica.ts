@@ -2,7 +2,7 @@
 import { type Config, defaults } from "../../src/config.ts";
 import type { Log } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
-import type { Exchange, HttpReply, Runtime } from "../../src/runtime/runtime.ts";
+import type { Exchange, HttpReply, HttpRequest, Runtime } from "../../src/runtime/runtime.ts";
 import { type Berth, type BerthOptions, startBerth } from "../../src/server/berth.ts";
 import { Random } from "../oracle/random.ts";
 import { type Clock, Life, runtimeOf } from "./clock.ts";
@@ -28,6 +28,8 @@ export interface ReplicaOptions {
   readonly uuid: () => string;
   /** Told when an incarnation logs an error: a fault of Berth's own. */
   readonly onFault: (text: string) => void;
+  /** Told of each request at the moment in which it is sent. */
+  readonly onSend: (replica: Replica, request: HttpRequest) => void;
   /** Changes what an incarnation is made of; for planted bugs. */
   readonly adapt?: ((options: BerthOptions, life: Life) => BerthOptions) | undefined;
   /** Called with each new incarnation. */
@@ -127,7 +129,7 @@ export class Replica {
   };
 
   #berthOptions(runtime: Runtime): BerthOptions {
-    const { name, network, server, config, isElected, delayMaxMs, rarity } = this.options;
+    const { name, network, server, config, isElected, delayMaxMs, rarity, onSend } = this.options;
     const { life } = this;
     const wire = { from: name, to: "api", life, delayMaxMs, rarity, serve: server.exchangeFor(name) } as const;
     const lease = network.connect({ ...wire, from: `${name}/lease` });
@@ -136,8 +138,12 @@ export class Replica {
       identity: life.name,
       cutWrites: () => network.cutWrites(name),
     };
+    const exchange = network.connect(wire);
     return {
-      exchange: network.connect(wire),
+      exchange: (request, signal) => {
+        if (!life.isOver) onSend(this, request);
+        return exchange(request, signal);
+      },
       runtime,
       config: { ...defaults, ...config },
       log: this.#log(),

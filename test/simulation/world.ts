@@ -225,6 +225,7 @@ export class World {
       rarity: plan.rarity,
       uuid: this.#uuid,
       onFault: (text) => this.judge.find("no fault of Berth's own", text),
+      onSend: (replica, request) => this.judge.sends.sent(replica, request),
       adapt: this.plant?.adapt,
       onStart: (berth, replica) => {
         this.plant?.spoil?.(berth, this);
