@@ -21,6 +21,21 @@ export function releaseLost(run: BindRun): void {
   );
 }
 
+/** Decides as if what is lost were not promised: a promise would decide for the planner. It stands again after that. */
+export function withoutLost<R>(run: BindRun, decide: () => R): R {
+  const lost = run.commitments.filter((commitment) => commitment.progress === "lost" && isPromised(run, commitment));
+  releaseLost(run);
+  try {
+    return decide();
+  } finally {
+    const { subject, world } = run;
+    const plan = { node: subject.node, contended: false };
+    // One by one: a volume that is gone cannot be promised, and is no reason to forget the others.
+    for (const { planned } of lost)
+      world.cluster.state.reservations.assume(subject.uid, { ...plan, claims: [planned] });
+  }
+}
+
 function mayBeWritten({ progress, isInherited }: Commitment): boolean {
   return progress === "ours" || progress === "inDoubt" || (progress === "open" && isInherited);
 }

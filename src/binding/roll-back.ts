@@ -36,7 +36,11 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
       if (commitment.progress === "ours" || live?.uid !== commitment.planned.volume.uid) commitment.progress = "lost";
       return undefined;
     }
-    if (left !== undefined || !live) return left;
+    if (left !== undefined || !live) {
+      // It stands in the API, whatever became of the plan.
+      commitment.progress = "ours";
+      return left;
+    }
     const release = { volume: name, uid: live.uid, version: live.resourceVersion, keepsName: commitment.wasReserved };
     const outcome = await run.write("release", () => run.world.writer.releaseVolume(release));
     if (outcome.ok) {
@@ -45,6 +49,7 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
     }
     if (outcome.status !== 409 && outcome.status !== 404 && !isTransient(outcome)) break;
   }
+  commitment.progress = "inDoubt";
   return `volume ${name} could not be released from claim ${claim.key}`;
 }
 

@@ -2,7 +2,7 @@
 import { planNode } from "../scheduling/filter.ts";
 import type { BindRun } from "./bind-run.ts";
 import { type BindEnd, withoutPercent } from "./endings.ts";
-import { lookAfter, releaseLost, releasePromises } from "./promises.ts";
+import { lookAfter, releasePromises, withoutLost } from "./promises.ts";
 import { rollBack } from "./roll-back.ts";
 
 /** @returns the text for kube-scheduler; never throws */
@@ -45,10 +45,9 @@ function mustRollBack(run: BindRun, { ending }: BindEnd): boolean {
 
 /** Whether the node could hold the Pod after all, with what is written and what is free. */
 function hasPlan(run: BindRun): boolean {
-  // What is lost is promised still, and a promise would decide for the planner.
-  releaseLost(run);
-  if (!run.pod) return true;
-  const verdict = planNode(run.world.cluster.state, run.pod, run.subject.node);
+  const { pod, subject, world } = run;
+  if (!pod) return true;
+  const verdict = withoutLost(run, () => planNode(world.cluster.state, pod, subject.node));
   // What cannot be read, or has not been seen, may fit: a doubt undoes nothing.
   if (verdict.kind === "fault") return true;
   return verdict.kind === "judged" && (verdict.nodes.fits || verdict.doubts.length > 0);

@@ -196,3 +196,31 @@ test("a promise outlives a run that found its claim bound, until the watch shows
   await world.runtime.settle();
   expect(promised()).toEqual([]);
 });
+
+test("a volume whose plan went astray stays promised until its claimRef is taken back", async () => {
+  const pod = await world.oneDisk();
+  world.berth.cluster.hold("volume");
+  const bind = world.bind(pod, "n1");
+  await world.runtime.settle();
+  // Only the release is slow.
+  world.fault = (request, pass) => (request.method === "PATCH" ? world.runtime.sleep(3_000).then(pass) : undefined);
+  await world.patch("node", "n1", { metadata: { labels: { "kubernetes.io/hostname": "elsewhere" } } });
+  await world.runtime.advance(2_000);
+  expect([bind.answer, promised()]).toEqual([undefined, ["d/x on n1"]]);
+  await world.runtime.advance(2_000);
+  expect([bind.answer, promised()]).toEqual([expect.stringMatching(/node affinity of volume a/), []]);
+  expect((await world.get("volume", "a")).spec.claimRef).toBeUndefined();
+});
+
+test("a volume whose plan went astray and that stays its claim's stays promised until the watch shows it", async () => {
+  const pod = await world.oneDisk();
+  world.berth.cluster.hold("volume");
+  const bind = world.bind(pod, "n1");
+  await world.controlVolumes();
+  await world.patch("node", "n1", { metadata: { labels: { "kubernetes.io/hostname": "elsewhere" } } });
+  await world.runtime.advance(1_000);
+  expect([bind.answer, promised()]).toEqual([expect.stringMatching(/already bound to volume a/), ["d/x on n1"]]);
+  world.berth.cluster.release("volume");
+  await world.runtime.settle();
+  expect(promised()).toEqual([]);
+});
