@@ -119,12 +119,15 @@ export class Reservations {
     return this.#assumptions.size;
   }
 
-  /** The watch shows the volume: what is assumed of it ends when the API itself now says so. */
-  volumeSeen(volume: Volume): void {
-    const claim = this.#assumedVolumes.get(volume.name);
-    if (claim === undefined || volume.claimRef?.uid !== claim) return;
-    const assumption = this.#assumptions.get(claim);
-    if (assumption) this.#end(assumption);
+  /**
+   * The watch shows the volume: what is assumed of it ends when the API itself now says so, and when it says that another claim
+   * has the volume. A write that is still out cannot land then, and a promise that stood would let a plan take the volume back.
+   */
+  volumeSeen({ name, claimRef }: Volume): void {
+    const uid = this.#assumedVolumes.get(name);
+    const assumption = uid === undefined || !claimRef ? undefined : this.#assumptions.get(uid);
+    // Reserved by name alone it may be meant for this very claim.
+    if (assumption && (claimRef?.uid !== undefined || claimRef?.claim !== assumption.claim)) this.#end(assumption);
   }
 
   /** The volume is gone, or another object has its name: nothing promised of it stands (FR-065). */

@@ -224,3 +224,24 @@ test("a volume whose plan went astray and that stays its claim's stays promised 
   await world.runtime.settle();
   expect(promised()).toEqual([]);
 });
+
+test("a volume that is promised by a write in doubt, and that another claim got, is never written over", async () => {
+  const pod = await world.oneDisk();
+  const thief = await world.pvc("thief");
+  world.fault = ({ method }) => (method === "PATCH" ? Promise.resolve(reply(500)) : undefined);
+  world.bind(pod, "n1");
+  await world.runtime.settle();
+  await world.remove("pod", "d/p");
+  const anew = await world.pod("p", ["x"]);
+  await world.runtime.advance(10_000);
+  world.fault = undefined;
+  expect([promised(), world.berth.binder.inProgress()]).toEqual([["d/x on n1"], []]);
+  const { name, namespace, uid } = thief.metadata;
+  await world.patch("volume", "a", { spec: { claimRef: { kind: "PersistentVolumeClaim", namespace, name, uid } } });
+  await world.runtime.settle();
+  const next = world.bind(anew, "n1");
+  await world.runtime.advance(1_000);
+  expect(next.answer).toMatch(/cannot hold the volumes/);
+  expect((await world.get("volume", "a")).spec.claimRef.name).toBe("thief");
+  expect(promised()).toEqual([]);
+});

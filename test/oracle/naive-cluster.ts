@@ -315,10 +315,13 @@ export class NaiveCluster {
     const before = this.volumes.get(name)?.claimUid;
     this.volumes.set(name, line);
     if (before !== claimUid) this.#track(before);
+    // Whoever has it now, nobody is promised it any more.
+    const isPromised = ({ claim, target }: Assumption): boolean => {
+      if (!("volume" in target) || target.volume !== name) return true;
+      return line.claim === undefined || (claimUid === undefined && line.claim === claim);
+    };
+    this.#assumptions = this.#assumptions.filter(isPromised);
     if (claimUid === undefined) return;
-    this.#assumptions = this.#assumptions.filter(
-      ({ claim, target }) => !("volume" in target && target.volume === name && uidOf(claim) === claimUid),
-    );
     this.#settle(claimUid.slice(1), line);
   }
 

@@ -245,11 +245,13 @@ const written: Record<string, { claim: string; seen: Raw; ends: boolean }> = {
     ends: true,
   },
   "the volume changed otherwise": { claim: "x", seen: makePV("v-a", { on: "a", labels: { new: "1" } }), ends: false },
-  "the volume names another claim": {
+  "the volume names another claim": { claim: "x", seen: makePV("v-a", { on: "a", claim: "y" }), ends: true },
+  "the volume names an earlier claim of the name": {
     claim: "x",
     seen: makePV("v-a", { on: "a", claim: "x", claimUid: "older" }),
-    ends: false,
+    ends: true,
   },
+  "the volume names the claim without its uid": { claim: "x", seen: makePV("v-a", { on: "a", claim: "x" }), ends: false },
   "another volume names the claim": {
     claim: "x",
     seen: makePV("v-b", { on: "b", claim: "x", claimUid: "ux" }),
