@@ -1,4 +1,5 @@
 /** The extender's side: what is asked of the Berths, and that the answers are such as kube-scheduler can take. */
+import { defaults } from "../../src/config.ts";
 import type { Exchange, HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
 import type { Body } from "../binding/world.ts";
 import { claimsOf } from "./cluster.ts";
@@ -78,7 +79,27 @@ export class CallJudge {
     const { metadata } = asked.Pod;
     const key = `${metadata.namespace}/${metadata.name}`;
     this.refusals.set(key, refused);
+    if (passed.length > 0 && passed.length <= defaults.holds.nodesMax) this.#judgeHolds(metadata.uid, key);
     this.#world.trace.add("sched", () => `filter ${key}: fits ${passed.join()} ${JSON.stringify(refused)}`);
+  }
+
+  /** Whoever passed holds what it would get, unless that is settled already. */
+  #judgeHolds(uid: string, key: string): void {
+    if (this.askedAt.has(uid)) return;
+    const isKept = this.#world.replicas.some(({ berth }) => {
+      if (!berth) return true;
+      const { state } = berth.cluster;
+      if (state.reservations.holds.dump().some(({ pod }) => pod === uid)) return true;
+      return !this.claimsOf(uid).some((name) => {
+        const claim = state.get("claim", name);
+        const isOpen =
+          claim && claim.class !== "csi" && claim.volumeName === undefined && !state.reservations.of(claim.uid);
+        return (
+          isOpen && ![...state.keys("volume")].some((volume) => state.get("volume", volume)?.claimRef?.claim === name)
+        );
+      });
+    });
+    if (!isKept) this.#judge.find("who passes filter holds what it would get", key);
   }
 
   #bound({ PodName, PodNamespace, PodUID: uid, Node: node }: Body, error: string): void {

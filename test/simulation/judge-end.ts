@@ -1,6 +1,6 @@
 /** After quiet time: caches equal a fresh list, nothing is promised or under way, who can be placed is, who is refused is told why. */
 import { kindInfo } from "../../src/apis/kubernetes.ts";
-import { defaults } from "../../src/config.ts";
+import type { PodUid } from "../../src/scheduling/names.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import type { Berth } from "../../src/server/berth.ts";
 import type { Body } from "../binding/world.ts";
@@ -25,12 +25,18 @@ export async function judgeEnd(world: World, judge: Judge): Promise<void> {
   }
   for (const replica of world.replicas) {
     if (!replica.berth) continue;
+    decideSomething(replica.berth);
     judgeCache(world, judge, replica.name, replica.berth);
     judgePromises(judge, replica.name, replica.berth);
     await judgeWork(judge, replica);
   }
   const [leader] = asked;
   if (leader) await judgePods(world, judge, leader);
+}
+
+/** Holds whose time is over are cleared away by the next decision. */
+function decideSomething({ cluster }: Berth): void {
+  cluster.state.reservations.holds.without("nobody" as PodUid, [], () => {});
 }
 
 function isWatched(kind: Kind, object: Body): boolean {
@@ -56,9 +62,7 @@ function judgeCache(world: World, judge: Judge, name: string, { cluster }: Berth
 
 function judgePromises(judge: Judge, name: string, { cluster }: Berth): void {
   const { holds, assumptions } = cluster.state.reservations.dump();
-  // One whose time is over holds nothing; the next decision clears it away.
-  const held = holds.filter(({ ageMs }) => ageMs < defaults.holds.ttlMs);
-  if (held.length > 0) judge.find("after quiet time nothing is held", `${name}: ${JSON.stringify(held)}`);
+  if (holds.length > 0) judge.find("after quiet time nothing is held", `${name}: ${JSON.stringify(holds)}`);
   if (assumptions.length > 0) {
     judge.find(
       "after quiet time nothing is assumed",

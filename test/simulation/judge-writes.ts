@@ -77,6 +77,9 @@ export class WriteJudge {
     ) {
       find("only what is free is claimed", `its phase is ${before.status?.phase}`);
     }
+    if (before.metadata.deletionTimestamp !== undefined && !this.#isRace(by, "persistentvolumes", key)) {
+      find("only what is free is claimed", "it is being deleted");
+    }
     const marked = after.metadata.annotations?.[byController] !== undefined;
     if (marked === (other !== undefined) && !before.metadata.annotations?.[byController]) {
       find("a volume is marked just where no user reserved it", marked ? "marked" : "not marked");

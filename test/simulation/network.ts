@@ -126,7 +126,10 @@ export class Network {
     if (made) return this.#back(call, made);
     if (call.isOver && wire.to === "extender") return;
     let reply = await wire.serve(request, hungUp.signal).catch((fault: unknown) => String(fault));
-    if (fate.fault === "duplicate") {
+    if (fate.fault === "duplicate" && wire.to === "extender") {
+      // The copy may come when the answer has long been acted upon.
+      this.#clock.timer(fate.copyMs, () => void wire.serve(request, hungUp.signal).catch(() => {}));
+    } else if (fate.fault === "duplicate") {
       reply = await wire.serve(request, hungUp.signal).catch((fault: unknown) => String(fault));
     }
     if (typeof reply === "string") return call.fail(reply);

@@ -63,6 +63,12 @@ export class Operator {
       case "recreate pod":
         this.#recreate("pods", this.#pick("pods", act.pick));
         return;
+      case "place pod":
+        this.#place(
+          this.#pick("pods", act.pick, (pod) => pod.spec.nodeName === undefined),
+          act.pick,
+        );
+        return;
       case "delete claim":
         this.#delete("persistentvolumeclaims", this.#pick("persistentvolumeclaims", act.pick));
         return;
@@ -124,8 +130,9 @@ export class Operator {
       case "restart scheduler":
         world.startScheduler();
         return;
-      case "restart controller":
-        void world.sandbox.startController(act.name);
+      case "stop controller":
+        world.sandbox.stopController(act.name);
+        world.later(act.backAfterMs, () => void world.sandbox.startController(act.name));
         return;
       case "delete lease":
         void world.server.write(
@@ -171,6 +178,16 @@ export class Operator {
     const { name, annotations: _, labels } = object.metadata;
     const { nodeName: _node, volumeName: _volume, ...spec } = object.spec;
     this.create(root[plural], { metadata: { name, namespace, labels }, spec });
+  }
+
+  /** Another scheduler, which looks at nothing. */
+  #place(pod: Body, pick: number): void {
+    const node = this.#pick("nodes", pick);
+    if (!pod || !node) return;
+    this.#touch("pods", pod);
+    const { name, uid } = pod.metadata;
+    const target = { apiVersion: "v1", kind: "Node", name: node.metadata.name };
+    this.create(`${root.pods}/${name}/binding`, { metadata: { name, namespace, uid }, target });
   }
 
   #unselect(claim: Body): void {

@@ -28,7 +28,7 @@ export type Act =
     }
   | { readonly do: "share claims"; readonly name: string; readonly pick: number }
   | { readonly do: "delete pod"; readonly pick: number; readonly claims: boolean; readonly graceSeconds: number }
-  | { readonly do: "recreate pod"; readonly pick: number }
+  | { readonly do: "recreate pod" | "place pod"; readonly pick: number }
   | { readonly do: "delete claim" | "recreate claim" | "edit claim" | "unselect claim"; readonly pick: number }
   | { readonly do: "steal volume" | "edit volume" | "delete volume" | "reset claimRef"; readonly pick: number }
   | { readonly do: "reserve volume"; readonly pick: number; readonly name: string }
@@ -37,7 +37,7 @@ export type Act =
   | { readonly do: "relabel node"; readonly pick: number }
   | { readonly do: "delete class"; readonly pick: number; readonly backAfterMs: number }
   | { readonly do: "forget history" | "close watches" | "restart scheduler" | "delete lease" }
-  | { readonly do: "restart controller"; readonly name: ControllerName }
+  | { readonly do: "stop controller"; readonly name: ControllerName; readonly backAfterMs: number }
   | { readonly do: "crash berth"; readonly pick: number; readonly touches: number; readonly backAfterMs: number }
   | { readonly do: "stop berth"; readonly pick: number; readonly backAfterMs: number }
   | { readonly do: "jump clock"; readonly pick: number; readonly ms: number };
@@ -63,6 +63,8 @@ export interface Plan {
   readonly rarity: number;
   /** One CreateVolume in so many fails. */
   readonly createRarity: number;
+  /** What the driver has left is published seconds late. */
+  readonly publishesLate: boolean;
   readonly actions: readonly Action[];
 }
 
@@ -90,13 +92,16 @@ const weights: readonly (readonly [number, Act["do"]])[] = [
   [1, "close watches"],
   [1, "restart scheduler"],
   [1, "delete lease"],
-  [2, "restart controller"],
+  [4, "stop controller"],
+  [1, "place pod"],
   [4, "crash berth"],
   [1, "stop berth"],
   [1, "jump clock"],
 ];
 const acts = weights.flatMap(([weight, act]) => Array.from({ length: weight }, () => act));
-const restartable: readonly ControllerName[] = [
+const controllers: readonly ControllerName[] = [
+  "pv-controller",
+  "pv-controller",
   "pv-controller",
   "kubelet",
   "garbage-collector",
@@ -110,11 +115,18 @@ export function planOf(seed: number, steps = stepsDefault): Plan {
   const disks = Array.from({ length: nodes }, () => {
     return Array.from({ length: dice.int(0, 4) }, () => dice.pick([5, 10, 10, 20]));
   });
-  const pools = Array.from({ length: nodes }, () => dice.pick([0, 20, 40]));
+  const pools = Array.from({ length: nodes }, () => dice.pick([0, 10, 20, 40]));
   const isFair = dice.once(12);
   const enabled = isFair ? [] : dice.once(2) ? faults : dice.some(faults, 2);
-  const names = new Names();
-  const first = Array.from({ length: dice.int(1, 5) }, () => ({ at: { step: 0 }, act: createPod(dice, names) }));
+  const names = new Names(dice.pick(mixes));
+  const first: Action[] = Array.from({ length: dice.int(1, 7) }, () => ({
+    at: { step: 0 },
+    act: createPod(dice, names),
+  }));
+  // With the PV controller away for a while, binds stand between their writes and their ends.
+  const backAfterMs = dice.pick([2_000, 20_000, 60_000]);
+  const away: Act = { do: "stop controller", name: "pv-controller", backAfterMs };
+  if (!isFair && dice.once(3)) first.push({ at: { step: dice.int(0, 40) }, act: away });
   const more = Array.from({ length: isFair ? dice.int(0, 6) : dice.int(2, 20) }, (): Action => {
     const act = isFair ? createPod(dice, names) : drawAct(dice, names);
     return { at: drawMoment(dice, steps), act };
@@ -129,13 +141,27 @@ export function planOf(seed: number, steps = stepsDefault): Plan {
     bindTimeoutMs: dice.pick([20_000, 60_000, 600_000]),
     faults: enabled,
     rarity: dice.pick([3, 6, 12, 30]),
+    publishesLate: dice.once(3),
     createRarity: dice.pick([2, 5, 1_000]),
     actions: [...first, ...more],
   };
 }
 
+/** The classes of a run's claims: where all draw on one, they fight for it. */
+const mixes: readonly (readonly ClaimSpec["class"][])[] = [
+  ["local", "local", "csi", "zonal"],
+  ["local", "csi"],
+  ["csi"],
+  ["zonal", "local"],
+];
+
 class Names {
+  readonly classes: readonly ClaimSpec["class"][];
   #count = 0;
+
+  constructor(classes: readonly ClaimSpec["class"][]) {
+    this.classes = classes;
+  }
 
   next(): string {
     return `p${++this.#count}`;
@@ -151,9 +177,8 @@ function drawMoment(dice: Random, steps: number): Moment {
 }
 
 function createPod(dice: Random, names: Names): Act {
-  const classes = ["local", "local", "csi", "zonal"] as const;
   const claims = Array.from({ length: dice.pick([0, 1, 1, 1, 2, 2, 3]) }, () => {
-    return { class: dice.pick(classes), gi: dice.pick([1, 5, 8, 10, 15]) };
+    return { class: dice.pick(names.classes), gi: dice.pick([1, 5, 8, 10, 15]) };
   });
   return { do: "create pod", name: names.next(), claims, ephemeral: dice.once(6) };
 }
@@ -180,8 +205,8 @@ function drawAct(dice: Random, names: Names): Act {
       return { do: kind, pick, backAfterMs, touches: dice.pick([1, 1, 2, 3, 5, 8, 13, 30]) };
     case "jump clock":
       return { do: kind, pick, ms: dice.pick([-3_600_000, -2_000, 90_000, 86_400_000]) };
-    case "restart controller":
-      return { do: kind, name: dice.pick(restartable) };
+    case "stop controller":
+      return { do: kind, name: dice.pick(controllers), backAfterMs };
     case "forget history":
     case "close watches":
     case "restart scheduler":

@@ -23,6 +23,15 @@ const restMs = 200_000;
 const lookEveryMs = 10_000;
 
 export async function run(plan: Plan, options: WorldOptions = {}): Promise<Outcome> {
+  const undo = options.plant?.patch?.();
+  try {
+    return await runWorld(plan, options);
+  } finally {
+    undo?.();
+  }
+}
+
+async function runWorld(plan: Plan, options: WorldOptions): Promise<Outcome> {
   const world = new World(plan, options);
   const { judge, stats } = world;
   await world.open();

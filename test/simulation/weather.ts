@@ -69,6 +69,8 @@ export interface Fate {
   readonly outMs: Milliseconds;
   readonly backMs: Milliseconds;
   readonly fault: CallFault | undefined;
+  /** Of a duplicate: so long after the first. */
+  readonly copyMs: Milliseconds;
 }
 
 export interface WatchFate {
@@ -113,7 +115,7 @@ export class Weather {
   }
 
   callFate(link: Link, request: HttpRequest): Fate {
-    if (this.isCalm) return { outMs: 0, backMs: 0, fault: undefined };
+    if (this.isCalm) return { outMs: 0, backMs: 0, fault: undefined, copyMs: 0 };
     const dice = this.#diceOf(link);
     const [outMs, backMs] = [dice.pick(delays), dice.pick(delays)];
     const isUnlucky = dice.once(link.rarity);
@@ -121,7 +123,7 @@ export class Weather {
     const slowMs = Math.min(dice.pick(slowDelays), link.delayMaxMs);
     const fault = isUnlucky && this.#applies(drawn, link, request) ? drawn : undefined;
     if (fault) this.#count(fault);
-    return { outMs: fault === "slow" ? slowMs : outMs, backMs, fault };
+    return { outMs: fault === "slow" ? slowMs : outMs, backMs, fault, copyMs: slowMs };
   }
 
   watchFate(link: Link): WatchFate {

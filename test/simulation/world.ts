@@ -5,9 +5,10 @@
 import { defaults } from "../../src/config.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { CycleRecord } from "../../src/sandbox/scheduler/scheduler.ts";
+import type { Body } from "../binding/world.ts";
 import { Random } from "../oracle/random.ts";
 import { Clock, Life, runtimeOf, settled } from "./clock.ts";
-import { classes, driver, namespace, nodeNamed, root, volumeNamed } from "./cluster.ts";
+import { classes, driver, giOf, namespace, nodeNamed, root, volumeNamed } from "./cluster.ts";
 import { Judge } from "./judge.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
@@ -82,7 +83,8 @@ export class World {
           name: driver,
           capacity: Object.fromEntries(plan.pools.map((gi, at) => [nameOf(at), `${gi}Gi`])),
           createMs: 200,
-          onCreate: () => {
+          onCreate: ({ claim, segment }) => {
+            this.#seeCreation(claim, segment);
             if (this.weather.isCalm || !dice.once(plan.createRarity)) return undefined;
             this.stats.createFaults++;
             return dice.pick([
@@ -176,6 +178,20 @@ export class World {
     this.later(ms + 1, look);
   }
 
+  /** Nothing is provisioned but what a Berth has sent to that node. */
+  #seeCreation({ metadata, spec }: Body, segment: string): void {
+    const backend = this.sandbox.provisioner(driver)?.backend;
+    const size = giOf(spec.resources.requests.storage);
+    if (!backend || backend.volumes.has(metadata.uid)) return;
+    const free = Number(backend.free(segment)) / 1024 ** 3;
+    if (free >= size) return;
+    this.stats.fullPools++;
+    this.judge.find(
+      "nobody is sent to a full pool",
+      `${metadata.name} of ${size}Gi on ${segment}, where ${free}Gi are left`,
+    );
+  }
+
   readonly #uuid = (): string => `00000000-0000-4000-8000-${(++this.#uuids).toString(16).padStart(12, "0")}`;
 
   #onCycle({ pod, outcome, node, message }: CycleRecord): void {
@@ -195,11 +211,16 @@ export class World {
       deadAfterMs,
     } as const;
     const wired = this.network.connect({ ...wire, serve: direct });
+    const sleep = (ms: number): Promise<void> => new Promise((resolve) => void this.clock.timer(ms, resolve));
     const calm = new Random(this.plan.seed ^ 0xca17);
     return (request: Parameters<typeof direct>[0], signal: AbortSignal) => {
       // Events are nobody's concern, and most messages of those who are not judged are on time.
       const isEvent = request.path.includes("/events");
       if (isEvent || (request.method !== "GET" && calm.once(2))) return direct(request, signal);
+      if (this.plan.publishesLate && who.startsWith("provisioner") && request.path.includes("/csistoragecapacities/")) {
+        const lateMs = this.weather.isCalm ? 0 : calm.pick([0, 1_000, 5_000, 20_000]);
+        return sleep(lateMs).then(() => direct(request, signal));
+      }
       // Nobody but a Berth needs bookmarks, and each would be a step.
       const path = request.path.replace("&allowWatchBookmarks=true", "");
       return wired({ ...request, path }, signal);
