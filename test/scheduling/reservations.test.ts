@@ -251,7 +251,11 @@ const written: Record<string, { claim: string; seen: Raw; ends: boolean }> = {
     seen: makePV("v-a", { on: "a", claim: "x", claimUid: "older" }),
     ends: true,
   },
-  "the volume names the claim without its uid": { claim: "x", seen: makePV("v-a", { on: "a", claim: "x" }), ends: false },
+  "the volume names the claim without its uid": {
+    claim: "x",
+    seen: makePV("v-a", { on: "a", claim: "x" }),
+    ends: false,
+  },
   "another volume names the claim": {
     claim: "x",
     seen: makePV("v-b", { on: "b", claim: "x", claimUid: "ux" }),
