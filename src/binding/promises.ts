@@ -45,12 +45,13 @@ function isPromised({ subject, world }: BindRun, { claim, planned }: Commitment)
   if (!assumption?.pods.has(subject.uid)) return false;
   // Of a claim that got another volume than it was promised nothing is left to wait for.
   const { target } = assumption;
-  return planned.kind !== "bound" || target.kind !== "volume" || target.volume === planned.volume.name;
+  if (target.kind === "provision") return planned.kind !== "static";
+  return planned.kind !== "provision" && target.volume === planned.volume.name;
 }
 
 function keepOnly({ subject, world }: BindRun, kept: readonly Commitment[]): void {
   const claims = new Set(kept.map(({ claim }) => claim.uid));
-  world.cluster.state.reservations.forget(subject.uid, claims);
+  world.cluster.state.reservations.forget(subject.uid, (claim) => !claims.has(claim));
 }
 
 /**
@@ -71,9 +72,13 @@ async function settle(run: BindRun, kept: readonly Commitment[]): Promise<void> 
   if (doubtful.length === 0) return;
   const settled = await Promise.all(doubtful.map((commitment) => isNotWritten(run, commitment)));
   if (run.world.isRunning(run.subject.uid)) return;
-  const left = doubtful.filter((commitment, index) => !settled[index] && isPromised(run, commitment));
-  keepOnly(run, left);
-  lookAfter(run, left);
+  // Another run may have made promises since: only what this one has left behind is ended.
+  const ended = new Set(doubtful.filter((_, index) => settled[index]).map(({ claim }) => claim.uid));
+  run.world.cluster.state.reservations.forget(run.subject.uid, (claim) => ended.has(claim));
+  lookAfter(
+    run,
+    doubtful.filter((commitment) => isPromised(run, commitment)),
+  );
 }
 
 /** Whether the API says that the write is not there. False as well when it cannot be asked. */

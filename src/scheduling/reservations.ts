@@ -40,8 +40,6 @@ export interface ReservationOptions extends HoldOptions {
   readonly forgotten: (assumption: Assumption) => void;
 }
 
-const nothing: ReadonlySet<ClaimUid> = new Set();
-
 export class Reservations {
   readonly #volumes: VolumeTable;
   readonly #pools: CapacityLedger;
@@ -89,12 +87,12 @@ export class Reservations {
   /**
    * The Pod leaves its assumptions; one that no Pod is left in ends.
    *
-   * @param kept  claims whose assumptions it does not leave
+   * @param leaves  whether it leaves that of the claim: of all unless given
    */
-  forget(pod: PodUid, kept: ReadonlySet<ClaimUid> = nothing): void {
+  forget(pod: PodUid, leaves: (claim: ClaimUid) => boolean = () => true): void {
     this.holds.release(pod);
     for (const assumption of this.#assumptions.values()) {
-      if (kept.has(assumption.claimUid) || !assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
+      if (!leaves(assumption.claimUid) || !assumption.pods.delete(pod) || assumption.pods.size > 0) continue;
       this.#end(assumption);
       this.#forgotten(assumption);
     }

@@ -245,3 +245,27 @@ test("a volume that is promised by a write in doubt, and that another claim got,
   expect((await world.get("volume", "a")).spec.claimRef.name).toBe("thief");
   expect(promised()).toEqual([]);
 });
+
+test("what a bind left behind, looked after, leaves alone what a newer bind of the Pod promised since", async () => {
+  await world.pv("a", { on: "n1", capacity: "10Gi" });
+  await world.pv("b", { on: "n1", capacity: "20Gi" });
+  await world.pvc("x", { request: "5Gi" });
+  await world.pvc("y", { request: "15Gi" });
+  const pod = await world.pod("p", ["x", "y"]);
+  await world.start({ bindTimeoutMs: 5_000 });
+  world.berth.cluster.hold("volume");
+  world.fault = ({ method, path }) =>
+    method === "PATCH" && path.endsWith("/b") ? Promise.resolve(reply(403)) : undefined;
+  const first = world.bind(pod, "n1");
+  await world.runtime.advance(60_000);
+  expect([first.answer, promised()]).toEqual([expect.stringMatching(/refused to write/), ["d/x on n1"]]);
+  world.fault = undefined;
+  const newer = world.bind(pod, "n1");
+  await world.runtime.advance(6_000);
+  expect([newer.answer, promised()]).toEqual([
+    expect.stringMatching(/not bound after 5 s/),
+    ["d/x on n1", "d/y on n1"],
+  ]);
+  await world.runtime.advance(20_000);
+  expect(promised()).toEqual(["d/x on n1", "d/y on n1"]);
+});
