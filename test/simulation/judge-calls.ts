@@ -1,7 +1,7 @@
 /** The extender's side: what is asked of the Berths, and that the answers are such as kube-scheduler can take. */
-import { defaults } from "../../src/config.ts";
 import type { Exchange, HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
 import type { Body } from "../binding/world.ts";
+import type { Life } from "./clock.ts";
 import { claimsOf } from "./cluster.ts";
 import type { Judge } from "./judge.ts";
 import type { World } from "./world.ts";
@@ -21,6 +21,7 @@ export class CallJudge {
   readonly askedAt = new Map<string, number>();
   /** When the last filter call of each Pod reached a Berth, by uid. */
   readonly filteredAt = new Map<string, number>();
+  readonly #firstAskedAt = new Map<string, number>();
   readonly #claims = new Map<string, readonly string[]>();
   /** Filter's last refusals, by Pod key. */
   readonly refusals = new Map<string, Readonly<Record<string, string>>>();
@@ -28,6 +29,18 @@ export class CallJudge {
   constructor(world: World, judge: Judge) {
     this.#world = world;
     this.#judge = judge;
+  }
+
+  /** A call arrives at an incarnation of a Berth. */
+  arrived(life: Life, { path, body }: HttpRequest): void {
+    if (!path.endsWith("/bind")) return;
+    const name = `${life.name} ${JSON.parse(String(body)).PodUID}`;
+    if (!this.#firstAskedAt.has(name)) this.#firstAskedAt.set(name, this.#world.clock.now);
+  }
+
+  /** When the incarnation was first asked to bind the Pod. */
+  firstAskedAt(life: Life, uid: string): number | undefined {
+    return this.#firstAskedAt.get(`${life.name} ${uid}`);
   }
 
   /** The exchange of the Berths, with everything that passes noted. */
@@ -79,27 +92,7 @@ export class CallJudge {
     const { metadata } = asked.Pod;
     const key = `${metadata.namespace}/${metadata.name}`;
     this.refusals.set(key, refused);
-    if (passed.length > 0 && passed.length <= defaults.holds.nodesMax) this.#judgeHolds(metadata.uid, key);
     this.#world.trace.add("sched", () => `filter ${key}: fits ${passed.join()} ${JSON.stringify(refused)}`);
-  }
-
-  /** Whoever passed holds what it would get, unless that is settled already. */
-  #judgeHolds(uid: string, key: string): void {
-    if (this.askedAt.has(uid)) return;
-    const isKept = this.#world.replicas.some(({ berth }) => {
-      if (!berth) return true;
-      const { state } = berth.cluster;
-      if (state.reservations.holds.dump().some(({ pod }) => pod === uid)) return true;
-      return !this.claimsOf(uid).some((name) => {
-        const claim = state.get("claim", name);
-        const isOpen =
-          claim && claim.class !== "csi" && claim.volumeName === undefined && !state.reservations.of(claim.uid);
-        return (
-          isOpen && ![...state.keys("volume")].some((volume) => state.get("volume", volume)?.claimRef?.claim === name)
-        );
-      });
-    });
-    if (!isKept) this.#judge.find("who passes filter holds what it would get", key);
   }
 
   #bound({ PodName, PodNamespace, PodUID: uid, Node: node }: Body, error: string): void {

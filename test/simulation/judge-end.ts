@@ -1,7 +1,8 @@
 /** After quiet time: caches equal a fresh list, nothing is promised or under way, who can be placed is, who is refused is told why. */
 import { kindInfo } from "../../src/apis/kubernetes.ts";
-import type { PodUid } from "../../src/scheduling/names.ts";
+import type { PodUid, VolumeName } from "../../src/scheduling/names.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
+import { zero } from "../../src/scheduling/quantity.ts";
 import type { Berth } from "../../src/server/berth.ts";
 import type { Body } from "../binding/world.ts";
 import type { Answer } from "../oracle/naive.ts";
@@ -63,6 +64,14 @@ function judgeCache(world: World, judge: Judge, name: string, { cluster }: Berth
 function judgePromises(judge: Judge, name: string, { cluster }: Berth): void {
   const { holds, assumptions } = cluster.state.reservations.dump();
   if (holds.length > 0) judge.find("after quiet time nothing is held", `${name}: ${JSON.stringify(holds)}`);
+  const { state } = cluster;
+  const counted = [...state.keys("volume")].filter((key) => {
+    const id = state.volumes.id(key as VolumeName);
+    return id !== undefined && (state.volumes.held[id] ?? 0) > 0;
+  });
+  const pools = [...state.pools.all()].filter((pool) => pool.held !== zero).map(({ key }) => key);
+  if (holds.length === 0 && counted.length + pools.length > 0)
+    judge.find("after quiet time nothing is held", `${name}: ${[...counted, ...pools]}`);
   if (assumptions.length > 0) {
     judge.find(
       "after quiet time nothing is assumed",

@@ -7,6 +7,7 @@ import type { ClusterState } from "../../src/scheduling/state.ts";
 import type { Life } from "./clock.ts";
 import { reaches } from "./cluster.ts";
 import type { Judge } from "./judge.ts";
+import type { BindCall } from "./judge-calls.ts";
 import type { Replica } from "./replica.ts";
 import type { Write } from "./server.ts";
 import { kindOf } from "./trigger.ts";
@@ -31,18 +32,33 @@ export class SendJudge {
   }
 
   /** A write took effect: as long as its sender lives, what it made is promised, or shown by the watch. */
-  tookEffect({ by, request, after }: Write): void {
+  tookEffect({ by, request, after }: Write, askers: readonly BindCall[]): void {
     const replica = this.#world.replicas.find(({ name }) => name === by);
     const state = replica?.berth?.cluster.state;
     if (!replica || !state || replica.life !== this.#senders.get(request)) return;
     const kind = kindOf(request);
     const { name, namespace, uid } = after.metadata;
+    const claimUid = kind === "claimRef" ? after.spec.claimRef.uid : uid;
+    if (kind !== "release") this.#isLate(replica.life, claimUid, askers);
     const isKept =
       kind === "claimRef"
         ? isVolumePromised(state, name, after.spec.claimRef.uid)
         : kind !== "selectedNode" || isNodePromised(state, { key: `${namespace}/${name}` as ClaimKey, uid }, request);
     if (!isKept)
       this.#judge.find("what is written is promised until the watch shows it", `${by} wrote ${kind} ${name}`);
+  }
+
+  /** What was gone before the bind call came is not written for: a live read would have shown it (decision 20). */
+  #isLate(life: Life, claimUid: string, askers: readonly BindCall[]): void {
+    const { calls, goneAt } = this.#judge;
+    const asked = askers.flatMap(({ uid, pod }) => {
+      const at = calls.firstAskedAt(life, uid);
+      return at === undefined ? [] : [{ at, pod, goneAt: goneAt.get(uid) ?? Number.POSITIVE_INFINITY }];
+    });
+    if (asked.length === 0) return;
+    const claimGoneAt = goneAt.get(claimUid) ?? Number.POSITIVE_INFINITY;
+    if (asked.some((call) => call.goneAt >= call.at && claimGoneAt >= call.at)) return;
+    this.#judge.find("nothing is written for what was gone before", `${life.name}: ${asked.map(({ pod }) => pod)}`);
   }
 
   #binding(replica: Replica, request: HttpRequest): void {

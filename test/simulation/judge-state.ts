@@ -1,6 +1,7 @@
 /** What each Berth believes: its promises, looked at after every step in which they changed. */
 import type { Change } from "../../src/cluster/cluster.ts";
 import type { PodUid } from "../../src/scheduling/names.ts";
+import type { PlannedClaim } from "../../src/scheduling/plan.ts";
 import { freeOf } from "../../src/scheduling/pools.ts";
 import { zero } from "../../src/scheduling/quantity.ts";
 import type { Assumption } from "../../src/scheduling/reservations.ts";
@@ -36,6 +37,24 @@ export class StateJudge {
     const seen: Seen = { replica, berth, generation: 0, promised: new Map(), left: new Set(), pods: new Map() };
     this.#seen.set(replica.name, seen);
     berth.cluster.subscribe((change) => notePod(seen, change));
+    this.#watchHolds(seen);
+  }
+
+  /** Whoever is to hold a volume that is free does, in that very turn. */
+  #watchHolds({ berth, replica }: Seen): void {
+    const { reservations } = berth.cluster.state;
+    const hold = reservations.hold.bind(reservations);
+    reservations.hold = (pod, plans) => {
+      hold(pod, plans);
+      const isOpen = ({ kind, claim, ...planned }: PlannedClaim): boolean =>
+        kind === "static" &&
+        "volume" in planned &&
+        planned.volume.claimRef === undefined &&
+        !reservations.of(claim.uid);
+      if (!plans.some(({ claims }) => claims.some(isOpen))) return;
+      if (reservations.holds.dump().some((held) => held.pod === pod)) return;
+      this.#judge.find("who passes filter holds what it would get", `${replica.name}: ${pod}`);
+    };
   }
 
   look(): void {

@@ -55,7 +55,7 @@ export class WriteJudge {
     if (plural !== "persistentvolumes" && plural !== "persistentvolumeclaims") return;
     this.#seeLead(by);
     if (!tookEffect || !after) return;
-    this.#judge.sends.tookEffect(write);
+    this.#judge.sends.tookEffect(write, this.#askersOf(write));
     if (plural === "persistentvolumeclaims") this.#seeSelection(write);
     else if (after.spec.claimRef?.uid !== undefined) this.#seeClaiming(write);
     else this.#seeRelease(write);
@@ -214,6 +214,12 @@ export class WriteJudge {
         "no volume is bound to two claims",
         `${by}: ${after.spec.volumeName} to ${after.metadata.name} and ${other.metadata.name}`,
       );
+  }
+
+  #askersOf({ plural, key, after }: Write): BindCall[] {
+    if (plural === "persistentvolumeclaims") return this.#callsFor(key);
+    const { namespace, name } = after.spec.claimRef ?? {};
+    return name === undefined ? [] : this.#callsFor(`${namespace}/${name}`);
   }
 
   /** The bind calls of Pods that mount the claim, those that are gone included. */

@@ -21,6 +21,8 @@ export class Judge {
   readonly sends: SendJudge;
   readonly #writes: WriteJudge;
   readonly #world: World;
+  /** When each object was deleted, or began to be, by uid. */
+  readonly goneAt = new Map<string, number>();
   finding: Finding | undefined;
 
   constructor(world: World) {
@@ -47,6 +49,9 @@ export class Judge {
   }
 
   #see(write: Write): void {
+    const isGone = write.before && (!write.after || write.after.metadata.deletionTimestamp !== undefined);
+    const { uid } = write.before?.metadata ?? {};
+    if (isGone && !this.goneAt.has(uid)) this.goneAt.set(uid, this.#world.clock.now);
     this.#world.trigger.wrote(write);
     this.#writes.see(write);
   }

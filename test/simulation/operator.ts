@@ -281,8 +281,9 @@ function isFree({ metadata, spec }: Body): boolean {
   return spec.claimRef === undefined && metadata.deletionTimestamp === undefined;
 }
 
+/** By a binder, for a claim: to take a volume from its provisioner's claim would leave that claim without one for ever. */
 function isReserved({ spec, status }: Body): boolean {
-  return spec.claimRef?.uid !== undefined && status?.phase !== "Bound";
+  return spec.csi === undefined && spec.claimRef?.uid !== undefined && status?.phase !== "Bound";
 }
 
 function isSelected({ metadata }: Body): boolean {

@@ -5,6 +5,8 @@ import { Watchpoints } from "../../src/binding/watchpoints.ts";
 import { Cluster } from "../../src/cluster/cluster.ts";
 import type { Exchange, HttpRequest } from "../../src/runtime/runtime.ts";
 import type { Kind } from "../../src/scheduling/objects.ts";
+import { Reservations } from "../../src/scheduling/reservations.ts";
+import { VolumeTable } from "../../src/scheduling/volume-table.ts";
 import type { BerthOptions } from "../../src/server/berth.ts";
 import type { Body } from "../binding/world.ts";
 import { inFront, nothing } from "./patching.ts";
@@ -68,9 +70,17 @@ export const bindingPlants: readonly Plant[] = [
   { name: "believes its cache of Pods before it writes", of: "7.1", patch: () => cached("pod") },
   { name: "believes its cache of claims before it writes", of: "7.1", patch: () => cached("claim") },
   {
-    name: "plans on what it has, whatever a read has shown",
+    name: "plans on what is assumed for another",
     of: "7.2",
-    patch: () => inFront(Watchpoints.prototype, "until", () => async () => true),
+    patch: () => {
+      const undo = [
+        inFront(VolumeTable.prototype, "assume", nothing),
+        inFront(Reservations.prototype, "assume", (own) => (pod, plan) => ({ ...own(pod, plan), ok: true })),
+      ];
+      return () => {
+        for (const one of undo) one();
+      };
+    },
   },
   {
     name: "writes volumes under no version",

@@ -30,6 +30,8 @@ export interface ReplicaOptions {
   readonly onFault: (text: string) => void;
   /** Told of each request at the moment in which it is sent. */
   readonly onSend: (replica: Replica, request: HttpRequest) => void;
+  /** Told of each call at the moment in which it arrives. */
+  readonly onCall: (life: Life, request: HttpRequest) => void;
   /** Changes what an incarnation is made of; for planted bugs. */
   readonly adapt?: ((options: BerthOptions, life: Life) => BerthOptions) | undefined;
   /** Called with each new incarnation. */
@@ -114,6 +116,7 @@ export class Replica {
   readonly serve: Exchange = (request, signal) => {
     const { berth, life } = this;
     if (!berth) return Promise.reject(new Error("ECONNREFUSED"));
+    this.options.onCall(life, request);
     return new Promise<HttpReply>((resolve, reject) => {
       const reset = (): void => reject(new Error("ECONNRESET"));
       life.over.addEventListener("abort", reset, { once: true });

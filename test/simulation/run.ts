@@ -19,7 +19,7 @@ export interface Outcome {
 /** The stated time: so long after the last fault every Pod that can be placed is. */
 export const placedWithinMs = 900_000;
 /** And so long after that nothing is held, promised or under way. */
-const restMs = 200_000;
+const restMs = 160_000;
 const lookEveryMs = 10_000;
 
 export async function run(plan: Plan, options: WorldOptions = {}): Promise<Outcome> {

@@ -247,6 +247,7 @@ export class World {
       uuid: this.#uuid,
       onFault: (text) => this.judge.find("no fault of Berth's own", text),
       onSend: (replica, request) => this.judge.sends.sent(replica, request),
+      onCall: (life, request) => this.judge.calls.arrived(life, request),
       adapt: this.plant?.adapt,
       onStart: (berth, replica) => {
         this.plant?.spoil?.(berth, this);
