@@ -23,16 +23,21 @@ export function releaseLost(run: BindRun): void {
 
 /** Decides as if what is lost were not promised: a promise would decide for the planner. It stands again after that. */
 export function withoutLost<R>(run: BindRun, decide: () => R): R {
-  const lost = run.commitments.filter((commitment) => commitment.progress === "lost" && isPromised(run, commitment));
+  const { subject, world } = run;
+  const { reservations } = world.cluster.state;
+  const lost = run.commitments
+    .filter((commitment) => commitment.progress === "lost" && isPromised(run, commitment))
+    .map(({ planned, claim }) => ({ planned, claim, version: reservations.of(claim.uid)?.version }));
   releaseLost(run);
   try {
     return decide();
   } finally {
-    const { subject, world } = run;
     const plan = { node: subject.node, contended: false };
     // One by one: a volume that is gone cannot be promised, and is no reason to forget the others.
-    for (const { planned } of lost)
-      world.cluster.state.reservations.assume(subject.uid, { ...plan, claims: [planned] });
+    for (const { planned, claim, version } of lost) {
+      reservations.assume(subject.uid, { ...plan, claims: [planned] });
+      if (version !== undefined) reservations.standsOn(claim.uid, version);
+    }
   }
 }
 

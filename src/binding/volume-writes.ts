@@ -20,7 +20,7 @@ export async function claimVolume(run: BindRun, commitment: StaticCommitment): P
   for (let tries = 0; isUndecided(commitment); tries++) {
     if (tries > 0) checkAgain(run, claim);
     const failed = await sendClaimRef(run, commitment, volume);
-    if (!failed) return;
+    if (!failed) return standsOn(run, commitment, commitment.version);
     if (!needsReading(failed)) {
       if (!isTransient(failed)) throw refused(`claimRef of volume ${volume.name}`, failed);
       await run.pause(tries, failed);
@@ -28,6 +28,7 @@ export async function claimVolume(run: BindRun, commitment: StaticCommitment): P
     }
     const live = await run.readSurely("volume", volume.name);
     settle(commitment, live, volume);
+    if (commitment.progress !== "lost") standsOn(run, commitment, live?.resourceVersion);
     if (!isUndecided(commitment) || !live) return;
     if (failed.status === 422 && live.resourceVersion === volume.resourceVersion) {
       throw refused(`claimRef of volume ${volume.name}`, failed);
@@ -35,6 +36,11 @@ export async function claimVolume(run: BindRun, commitment: StaticCommitment): P
     if (failed.ambiguous || tries > 0) await run.pause(tries, failed);
     volume = live;
   }
+}
+
+/** Older versions, which a watch that lags shows later, are no word against the promise. */
+function standsOn({ world }: BindRun, { claim }: Commitment, version: string | undefined): void {
+  if (version !== undefined) world.cluster.state.reservations.standsOn(claim.uid, version);
 }
 
 function isUndecided({ progress }: Commitment): boolean {

@@ -18,6 +18,7 @@ import type { ClaimKey, ClaimUid, ClassName, NodeName, PodUid, VolumeName } from
 import type { Claim, Volume } from "./objects.ts";
 import type { Plan, PlannedClaim, PoolKey } from "./plan.ts";
 import type { Bytes } from "./quantity.ts";
+import { isLaterVersion } from "./versions.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
 
 export type AssumeOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
@@ -33,6 +34,8 @@ export interface Assumption {
   readonly target: Target;
   readonly pods: Set<PodUid>;
   readonly since: number;
+  /** Of the volume, that the promise stands on: what the watch shows of earlier ones says nothing against it. */
+  version: string | undefined;
 }
 
 export interface ReservationOptions extends HoldOptions {
@@ -121,11 +124,21 @@ export class Reservations {
    * The watch shows the volume: what is assumed of it ends when the API itself now says so, and when it says that another claim
    * has the volume. A write that is still out cannot land then, and a promise that stood would let a plan take the volume back.
    */
-  volumeSeen({ name, claimRef }: Volume): void {
+  volumeSeen({ name, claimRef, resourceVersion }: Volume): void {
     const uid = this.#assumedVolumes.get(name);
     const assumption = uid === undefined || !claimRef ? undefined : this.#assumptions.get(uid);
+    if (!assumption || !claimRef) return;
+    const isOurs = claimRef.uid === assumption.claimUid;
     // Reserved by name alone it may be meant for this very claim.
-    if (assumption && (claimRef?.uid !== undefined || claimRef?.claim !== assumption.claim)) this.#end(assumption);
+    const isAnothers = claimRef.uid === undefined ? claimRef.claim !== assumption.claim : !isOurs;
+    const isOld = isLaterVersion(assumption.version ?? "", resourceVersion);
+    if (isOurs || (isAnothers && !isOld)) this.#end(assumption);
+  }
+
+  /** The volume that is promised to the claim was read, or written, at this version. */
+  standsOn(claim: ClaimUid, version: string): void {
+    const assumption = this.#assumptions.get(claim);
+    if (assumption) assumption.version = version;
   }
 
   /** The volume is gone, or another object has its name: nothing promised of it stands (FR-065). */
@@ -200,8 +213,9 @@ export class Reservations {
     this.holds.claimAssumed(claim.uid);
     const pods = new Set([pod]);
     const since = this.#clock();
+    const version = planned.kind === "static" ? planned.volume.resourceVersion : undefined;
     this.#generation++;
-    this.#assumptions.set(claim.uid, { claim: claim.key, claimUid: claim.uid, node, target, pods, since });
+    this.#assumptions.set(claim.uid, { claim: claim.key, claimUid: claim.uid, node, target, pods, since, version });
     if (target.kind === "volume") {
       this.#assumedVolumes.set(target.volume, claim.uid);
       const id = this.#volumes.id(target.volume);

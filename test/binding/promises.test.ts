@@ -269,3 +269,27 @@ test("what a bind left behind, looked after, leaves alone what a newer bind of t
   await world.runtime.advance(20_000);
   expect(promised()).toEqual(["d/x on n1", "d/y on n1"]);
 });
+
+test("what the watch tells late, of the time before the write, ends no promise", async () => {
+  const pod = await world.oneDisk();
+  const thief = await world.pvc("thief");
+  const { cluster } = world.berth;
+  cluster.hold("volume");
+  const { name, namespace, uid } = thief.metadata;
+  await world.patch("volume", "a", { spec: { claimRef: { kind: "PersistentVolumeClaim", namespace, name, uid } } });
+  await world.patch("volume", "a", { spec: { claimRef: null } });
+  world.bind(pod, "n1");
+  await world.runtime.advance(1_000);
+  expect((await world.get("volume", "a")).spec.claimRef.name).toBe("x");
+  const told: unknown[] = [];
+  cluster.subscribe(({ kind, key }) => {
+    if (kind === "volume") told.push([cluster.state.get("volume", key)?.claimRef?.claim, promised()]);
+  });
+  cluster.release("volume");
+  await world.runtime.settle();
+  expect(told).toEqual([
+    ["d/thief", ["d/x on n1"]],
+    [undefined, ["d/x on n1"]],
+    ["d/x", []],
+  ]);
+});

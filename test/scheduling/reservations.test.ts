@@ -251,6 +251,11 @@ const written: Record<string, { claim: string; seen: Raw; ends: boolean }> = {
     seen: makePV("v-a", { on: "a", claim: "x", claimUid: "older" }),
     ends: true,
   },
+  "the volume named another claim before the promise": {
+    claim: "x",
+    seen: makePV("v-a", { on: "a", claim: "y", version: "0" }),
+    ends: false,
+  },
   "the volume names the claim without its uid": {
     claim: "x",
     seen: makePV("v-a", { on: "a", claim: "x" }),
