@@ -121,7 +121,10 @@ export class WriteJudge {
       find("a user's reservation outlives a bind", "it is gone");
     if (!isUsers && after.spec.claimRef) find("a volume is given back whole", JSON.stringify(after.spec.claimRef));
     const user = this.#world.server.all("pods").find((pod) => {
-      return pod.spec.nodeName && claimRef && claimsOf(pod).includes(`${claimRef.namespace}/${claimRef.name}`);
+      const node = this.#world.server.get("nodes", pod.spec.nodeName ?? "");
+      return (
+        node && claimRef && reaches(before, node) && claimsOf(pod).includes(`${claimRef.namespace}/${claimRef.name}`)
+      );
     });
     if (user)
       find("what a placed Pod mounts is never taken back", `pod ${user.metadata.name} is on ${user.spec.nodeName}`);
