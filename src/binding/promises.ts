@@ -45,7 +45,8 @@ function mayBeWritten({ progress, isInherited }: Commitment): boolean {
   return progress === "ours" || progress === "inDoubt" || (progress === "open" && isInherited);
 }
 
-function isPromised({ subject, world }: BindRun, { claim, planned }: Commitment): boolean {
+/** Whether what was promised for it still is, as the watch has not shown it. */
+export function isPromised({ subject, world }: BindRun, { claim, planned }: Commitment): boolean {
   const assumption = world.cluster.state.reservations.of(claim.uid);
   if (!assumption?.pods.has(subject.uid)) return false;
   // Of a claim that got another volume than it was promised nothing is left to wait for.

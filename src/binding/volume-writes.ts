@@ -10,6 +10,7 @@ import { checkAgain } from "./check.ts";
 import { type Commitment, isHarmless, type ProvisionCommitment, type StaticCommitment } from "./commitment.ts";
 import { BindEnd } from "./endings.ts";
 import type { WriteOutcome } from "./ports.ts";
+import { isPromised } from "./promises.ts";
 
 type Failed = WriteOutcome & { ok: false };
 
@@ -99,7 +100,10 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
   const { key, uid } = commitment.claim;
   for (let tries = 0; isUndecided(commitment); tries++) {
     const { claim } = commitment;
-    if (tries > 0) checkAgain(run, claim);
+    if (tries > 0) {
+      checkAgain(run, claim);
+      checkNotRefused(run, commitment);
+    }
     await refuseOtherNode(run, commitment);
     const failed = await sendSelectedNode(run, commitment);
     if (!failed) return;
@@ -125,6 +129,18 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
     if (live.resourceVersion !== claim.resourceVersion) commitment.progress = "open";
     if (failed.ambiguous || tries > 0) await run.pause(tries, failed);
   }
+}
+
+/**
+ * A write whose answer was lost has ended its promise where the watch has shown it. Where the node is gone from the claim by now, its
+ * provisioner gave it back: to write it again would ask for what was just refused, and nothing would count it. @throws BindEnd
+ */
+function checkNotRefused(run: BindRun, commitment: ProvisionCommitment): void {
+  const { key } = commitment.claim;
+  const cached = run.world.cluster.state.get("claim", key);
+  if (isPromised(run, commitment) || cached?.selectedNode !== undefined || cached?.volumeName !== undefined) return;
+  commitment.progress = "lost";
+  throw new BindEnd("astray", `provisioning of claim ${key} on node ${run.subject.node} was refused`);
 }
 
 function sendSelectedNode(run: BindRun, commitment: ProvisionCommitment): Promise<Failed | undefined> {

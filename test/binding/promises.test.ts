@@ -293,3 +293,23 @@ test("what the watch tells late, of the time before the write, ends no promise",
     ["d/x", []],
   ]);
 });
+
+test("a selected-node whose answer was lost, and that the provisioner took back meanwhile, is not written again", async () => {
+  await world.pvc("x", { class: "csi" });
+  const pod = await world.pod("p", ["x"]);
+  await world.start();
+  let isFirst = true;
+  world.fault = (request, pass) => {
+    if (request.method !== "PATCH" || !isFirst) return undefined;
+    isFirst = false;
+    // It takes effect, and no answer comes until Berth gives up waiting for it.
+    return pass().then(() => new Promise(() => {}));
+  };
+  const bind = world.bind(pod, "n1");
+  await world.runtime.advance(2_000);
+  await world.patch("claim", "d/x", { metadata: { annotations: { "volume.kubernetes.io/selected-node": null } } });
+  await world.runtime.advance(20_000);
+  expect(bind.answer).toMatch(/provisioning of claim d\/x on node n1 was refused/);
+  expect(world.writes.filter(({ method }) => method === "PATCH")).toHaveLength(1);
+  expect(promised()).toEqual([]);
+});
