@@ -63,6 +63,7 @@ async function storm(world: World): Promise<void> {
 async function quiet(world: World): Promise<void> {
   const { weather, judge, clock, stats } = world;
   weather.isCalm = true;
+  for (const { life } of world.replicas) life.fuse = undefined;
   world.trace.add("world", () => "the storm is over");
   const until = clock.now + placedWithinMs;
   // While somebody can be placed there is time; then everything must come to rest, which may make room for others.
