@@ -79,6 +79,7 @@ function report(total: Stats, seconds: number): void {
   say(`${total.runs} runs in ${seconds.toFixed(1)} s: ${rate(total.runs)} runs/s, ${rate(total.steps)} steps/s`);
   const { steps, virtualMs, bound, podsPlaced, podsWaiting, crashes, createFaults } = total;
   say(`${steps} steps, ${(virtualMs / 3_600_000).toFixed(1)} hours of virtual time`);
+  say(`who could be placed was within ${total.waitMaxMs / 1000} s after the storm`);
   say(
     `${bound} binds, ${podsPlaced} Pods placed at the end and ${podsWaiting} waiting, ${crashes} restarts of Berth, ${createFaults} failed creations of volumes`,
   );

@@ -65,10 +65,12 @@ async function quiet(world: World): Promise<void> {
   weather.isCalm = true;
   for (const { life } of world.replicas) life.fuse = undefined;
   world.trace.add("world", () => "the storm is over");
-  const until = clock.now + placedWithinMs;
+  const calmAt = clock.now;
+  const until = calmAt + placedWithinMs;
   // While somebody can be placed there is time; then everything must come to rest, which may make room for others.
   do await pass(world, lookEveryMs);
   while (!judge.finding && clock.now < until && placeable(world).length > 0);
+  stats.waitMaxMs = clock.now - calmAt;
   do await pass(world, restMs);
   while (!judge.finding && clock.now < until && placeable(world).length > 0);
   stats.virtualMs = clock.now;

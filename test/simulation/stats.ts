@@ -8,6 +8,8 @@ export class Stats {
   virtualMs = 0;
   /** Binds that the scheduler was told have succeeded. */
   bound = 0;
+  /** From the end of the storm until nobody waited that could be placed; the longest of all runs. */
+  waitMaxMs = 0;
   podsPlaced = 0;
   podsWaiting = 0;
   crashes = 0;
@@ -31,6 +33,7 @@ export class Stats {
       "fullPools",
     ] as const;
     for (const name of sums) this[name] += other[name];
+    this.waitMaxMs = Math.max(this.waitMaxMs, other.waitMaxMs);
     addAll(this.writes, other.writes);
     addAll(this.actions, other.actions);
     addAll(this.faults, other.faults);
