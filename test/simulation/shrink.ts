@@ -9,9 +9,10 @@ export interface Shrunk {
   readonly runs: number;
 }
 
-const runsMax = 400;
+/** No more runs than this are spent on it. */
+const runsMaxDefault = 400;
 
-export async function shrink(failed: Outcome, options: WorldOptions = {}): Promise<Shrunk> {
+export async function shrink(failed: Outcome, options: WorldOptions = {}, runsMax = runsMaxDefault): Promise<Shrunk> {
   const { finding } = failed;
   if (!finding) throw new Error("nothing was found, so there is nothing to make smaller");
   let plan = failed.plan;

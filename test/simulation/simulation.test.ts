@@ -25,7 +25,7 @@ test.for(fresh)("fresh seed %i", async (seed) => {
   expect((await run(planOf(seed))).finding).toBeUndefined();
 });
 
-test("the same seed goes the same way", async () => {
+test("the same seed goes the same way", { timeout: 60_000 }, async () => {
   for (const seed of [1, 2, 3]) {
     const [first, second] = [await run(planOf(seed)), await run(planOf(seed))];
     expect(second.hash).toBe(first.hash);
@@ -48,7 +48,7 @@ const quick = [
   "assumes nothing",
   "keeps assuming a volume that the watch shows as claimed",
   "forgets an assumption as soon as its write is answered",
-  "keeps the holds of a Pod that is gone",
+  "holds nothing after filter",
   "writes volumes under no version",
   "takes claims for bound once their volumes are claimed",
   "reads short lists",
@@ -56,15 +56,15 @@ const quick = [
 
 test.for(quick)("a Berth that %s is found", async (name) => {
   const plant = plants.find((one) => one.name === name);
-  expect(plant && (await findPlant(plant, 1, 20))).toMatchObject({ invariant: expect.any(String) });
+  expect(plant && (await findPlant(plant, 1, 8))).toMatchObject({ invariant: expect.any(String) });
 });
 
-test("a run that fails is made smaller and breaks the same sentence", async () => {
+test("a run that fails is made smaller and breaks the same sentence", { timeout: 120_000 }, async () => {
   const plant = plants.find(({ name }) => name === "takes claims for bound once their volumes are claimed");
   const found = plant && (await findPlant(plant, 1, 20));
   if (!found) throw new Error("nothing was found");
   const failed = await run(planOf(found.seed), { plant });
-  const { plan, outcome } = await shrink(failed, { plant });
+  const { plan, outcome } = await shrink(failed, { plant }, 40);
   expect(outcome.finding?.invariant).toBe(failed.finding?.invariant);
   expect(plan.actions.length).toBeLessThan(failed.plan.actions.length);
 });
