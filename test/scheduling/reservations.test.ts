@@ -142,28 +142,26 @@ test("a refused assumption leaves the Pod's holds", () => {
   expect(world.state.reservations.holds.count).toBe(1);
 });
 
-const reservedMeanwhile: Record<string, { claim: string; change: (world: World) => unknown }> = {
-  "for another claim": { claim: "y", change: (world) => world.add(makePV("v-a", { on: "a", claim: "y" })) },
-  "for a claim that was made anew": {
-    claim: "x",
-    change: (world) => world.add(makePV("v-a", { on: "a", claim: "x" }), makePVC("x", { uid: "anew" })),
-  },
-};
+test("an assumed volume that is reserved for a claim made anew waits for the assumption's end", () => {
+  const world = makeWorld();
+  assume(world, "p", "a", "x");
+  world.add(makePV("v-a", { on: "a", claim: "x" }), makePVC("x", { uid: "anew" }));
+  const asking = world.pod("q", "x");
+  expect(["a", "b"].map((node) => world.reasons(asking, node))).toEqual([["volumeAssumed"], ["preboundElsewhere"]]);
+  world.add(makePV("w-a", { on: "a", capacity: "20Gi", claim: "x" }));
+  expect(world.planned(asking, "a")).toEqual(["x=w-a"]);
+  world.state.reservations.forget(podUid("up"));
+  expect(world.planned(asking, "a")).toEqual(["x=v-a"]);
+});
 
-test.for(Object.entries(reservedMeanwhile))(
-  "an assumed volume that is reserved %s waits for the assumption's end",
-  ([, { claim, change }]) => {
-    const world = makeWorld();
-    assume(world, "p", "a", "x");
-    change(world);
-    const asking = world.pod("q", claim);
-    expect(["a", "b"].map((node) => world.reasons(asking, node))).toEqual([["volumeAssumed"], ["preboundElsewhere"]]);
-    world.add(makePV("w-a", { on: "a", capacity: "20Gi", claim }));
-    expect(world.planned(asking, "a")).toEqual([`${claim}=w-a`]);
-    world.state.reservations.forget(podUid("up"));
-    expect(world.planned(asking, "a")).toEqual([`${claim}=v-a`]);
-  },
-);
+test("an assumed volume that is reserved for another claim is that claim's", () => {
+  const world = makeWorld();
+  assume(world, "p", "a", "x");
+  world.add(makePV("v-a", { on: "a", claim: "y" }));
+  const asking = world.pod("q", "y");
+  expect(["a", "b"].map((node) => world.reasons(asking, node))).toEqual([[], ["preboundElsewhere"]]);
+  expect(world.planned(asking, "a")).toEqual(["y=v-a"]);
+});
 
 const remade: Record<string, (world: World) => unknown> = {
   "is gone": (world) => world.state.delete("volume", "v-a"),
