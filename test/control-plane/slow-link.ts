@@ -15,21 +15,17 @@ export async function startSlowLink(server: string, delayMs: number): Promise<Sl
   const sockets = new Set<Socket>();
   const listener = createServer((client) => {
     const upstream = connect(Number(port), hostname);
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one);
-      // What breaks on one side ends the other.
-      one.on("error", () => other.destroy());
-      one.on("close", () => {
-        sockets.delete(one);
-        other.destroy();
-      });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      // 'close' follows.
+      socket.on("error", () => undefined);
+      socket.on("close", () => sockets.delete(socket));
     }
     client.on("data", (bytes) => upstream.write(bytes));
-    // Timers of one delay fire in the order in which they were set.
+    client.on("close", () => upstream.destroy());
+    // Timers of one delay fire in the order in which they were set: the last words come before the end.
     upstream.on("data", (bytes) => setTimeout(() => client.write(bytes), delayMs));
+    upstream.on("close", () => setTimeout(() => client.end(), delayMs));
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
   const cut = (): void => {
