@@ -65,6 +65,7 @@ export class Reflector {
   #problem = "";
   #wasSilent = false;
   #unreadable = 0;
+  #hasExpired = false;
   #streams: boolean;
   #watching: Silence | undefined;
   #relists = false;
@@ -192,7 +193,8 @@ export class Reflector {
     const { status = 0 } = failure;
     const isExpired = status === 410;
     this.#deps.observer.watchEnded?.(this.#deps.kind, isExpired ? "expired" : "failed");
-    if (isExpired || this.#relists) this.#version = undefined;
+    if (isExpired) this.#expire();
+    if (this.#relists) this.#version = undefined;
     this.#relists = false;
     // Servers before 1.32, and some behind aggregation, know no initial events.
     if (version === undefined && (status === 400 || status === 403 || status === 422)) this.#streams = false;
@@ -205,12 +207,23 @@ export class Reflector {
     this.#wasSilent = how === "silent";
     this.#unreadable = how === "unreadable" ? this.#unreadable + 1 : 0;
     const isStuck = this.#unreadable >= unreadableMax;
-    if (how === "expired" || how === "relist" || isStuck) this.#version = undefined;
+    if (how === "expired") this.#expire();
+    else if (how === "relist" || isStuck) this.#version = undefined;
     // A stream of initial events that does not come to its end is no list.
     else if (this.#version === undefined) this.#streams = false;
     if (isStuck) this.#unreadable = 0;
     const hasLived = runtime.now() - openedAt >= livedMs;
     return how === "relist" || (how === "closed" && hasLived) ? undefined : failed(`watch ${how}`);
+  }
+
+  /**
+   * A server that says so is back: the pauses that grew while it was away are not the new list's to wait for. Once only, until an
+   * event comes: a storm of these stays slow (FR-108).
+   */
+  #expire(): void {
+    this.#version = undefined;
+    if (!this.#hasExpired) this.#backoff.succeeded();
+    this.#hasExpired = true;
   }
 
   async #follow(events: AsyncIterable<WatchEvent>, silence: Silence, isInitial: boolean): Promise<WatchEnd> {
@@ -259,6 +272,7 @@ export class Reflector {
     // Initial events are no progress: a stream may break off among them each time.
     if (marks) return;
     this.#hear();
+    this.#hasExpired = false;
     this.#backoff.succeeded();
   }
 

@@ -136,6 +136,31 @@ test.for(Object.entries(expiries))(
   },
 );
 
+test.for(Object.entries(expiries))(
+  "410 %s after an outage is the end of it: the list waits no longer",
+  async ([, expiry]) => {
+    const stream = new Stream();
+    const world = start(streams(stream));
+    await world.runtime.settle();
+    world.script = () => refused();
+    stream.reset();
+    await world.runtime.advance(20_000);
+    // The server is back, and knows no old version any more.
+    let isExpired = false;
+    world.script = (asked, signal) => {
+      if (!asked.isWatch) return listOf("90", [object("b", "80")]);
+      if (isExpired) return silent(asked, signal);
+      isExpired = true;
+      return expiry(signal);
+    };
+    await world.runtime.advance(40_000);
+    const [expired, list] = world.asked.slice(world.asked.findLastIndex(({ isWatch }) => !isWatch) - 1);
+    expect([expired?.isWatch, list?.isWatch]).toEqual([true, false]);
+    expect((list?.at ?? 0) - (expired?.at ?? 0)).toBeLessThan(1_100);
+    expect([...world.objects.keys()]).toEqual(["b"]);
+  },
+);
+
 test("nothing is removed before the new list is complete", async () => {
   const world = start((asked, signal) => {
     if (asked.isWatch) return asked.nth === 0 ? gone() : silent(asked, signal);
