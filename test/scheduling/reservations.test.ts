@@ -163,6 +163,19 @@ test("an assumed volume that is reserved for another claim is that claim's", () 
   expect(world.planned(asking, "a")).toEqual(["y=v-a"]);
 });
 
+test("what the watch shows late, of before the version that a promise stands on, is no word against it", () => {
+  const world = makeWorld();
+  assume(world, "p", "a", "x");
+  const { reservations } = world.state;
+  const standing = (): boolean => reservations.of(claimUid("ux")) !== undefined;
+  reservations.standsOn(claimUid("ux"), "5");
+  reservations.standsOn(claimUid("nobody"), "5");
+  world.add(makePV("v-a", { on: "a", claim: "y", version: "4" }));
+  expect(standing()).toBe(true);
+  world.add(makePV("v-a", { on: "a", claim: "y", version: "6" }));
+  expect(standing()).toBe(false);
+});
+
 const remade: Record<string, (world: World) => unknown> = {
   "is gone": (world) => world.state.delete("volume", "v-a"),
   "was made anew": (world) => world.add(makePV("v-a", { on: "a", uid: "anew" })),
