@@ -125,8 +125,7 @@ export class Reservations {
    * has the volume. A write that is still out cannot land then, and a promise that stood would let a plan take the volume back.
    */
   volumeSeen({ name, claimRef, resourceVersion }: Volume): void {
-    const uid = this.#assumedVolumes.get(name);
-    const assumption = uid === undefined || !claimRef ? undefined : this.#assumptions.get(uid);
+    const assumption = this.assumedFor(name);
     if (!assumption || !claimRef) return;
     const isOurs = claimRef.uid === assumption.claimUid;
     // Reserved by name alone it may be meant for this very claim.
@@ -143,8 +142,7 @@ export class Reservations {
 
   /** The volume is gone, or another object has its name: nothing promised of it stands (FR-065). */
   volumeGone(name: VolumeName, id: VolumeId): void {
-    const claim = this.#assumedVolumes.get(name);
-    const assumption = claim === undefined ? undefined : this.#assumptions.get(claim);
+    const assumption = this.assumedFor(name);
     if (assumption) this.#end(assumption);
     this.holds.volumeGone(id);
   }
