@@ -2,13 +2,11 @@
 import { ApiClient, type WatchEvent } from "../../src/kube/client.ts";
 import type { Outcome } from "../../src/kube/outcome.ts";
 import { nodeRuntime as runtime } from "../../src/runtime/node-runtime.ts";
+import { inParallel } from "../../test/control-plane/in-parallel.ts";
 import { reach } from "../../test/control-plane/reach.ts";
 import type { AuditedApi } from "../../test/support/auditor.ts";
 import type { Raw } from "../../test/support/make.ts";
 import { listPathOf, objectPathOf } from "../../test/support/paths.ts";
-
-/** As many as the transport has connections: what is sent goes out at once. */
-const width = 16;
 
 export class Api {
   readonly #client: ApiClient;
@@ -106,12 +104,4 @@ export function pathOf(object: Raw): string {
 function surely(what: string, outcome: Outcome): unknown {
   if (!outcome.ok) throw new Error(`${what}: ${outcome.status ?? ""} ${outcome.message}`);
   return outcome.body;
-}
-
-async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
-  const left = Iterator.from(items);
-  const worker = async (): Promise<void> => {
-    for (const item of left) await work(item);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
 }

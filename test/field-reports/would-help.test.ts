@@ -14,21 +14,14 @@ import {
   makePV,
   makePVC,
 } from "../support/make.ts";
+import { mulberry32 } from "../support/mulberry32.ts";
 import { NodeValues } from "../support/node-values.ts";
 import { follow, type Made } from "../support/remedy.ts";
 import { runs } from "../support/runs.ts";
 import { World } from "../support/world.ts";
 
-/** Mulberry32. */
 function dice(seed: number) {
-  let state = seed >>> 0;
-  const roll = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  const roll = mulberry32(seed);
   const among = (most: number): number => Math.floor(roll() * most);
   return {
     chance: (share: number) => roll() < share,

@@ -1,19 +1,12 @@
 /** Random draws from a seed: the same seed, the same cluster, on every machine. */
+import { mulberry32 } from "../support/mulberry32.ts";
+
 export class Random {
-  #state: number;
+  readonly #next: () => number;
 
   constructor(seed: number) {
-    this.#state = (seed ^ 0x9e3779b9) >>> 0;
+    this.#next = mulberry32(seed ^ 0x9e3779b9);
     for (let warm = 0; warm < 4; warm++) this.#next();
-  }
-
-  /** 0 <= result < 1. @see "mulberry32", Tommy Ettinger's 32-bit generator */
-  #next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
   /** A whole number from `low` to `high`, both included. */

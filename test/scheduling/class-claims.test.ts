@@ -1,14 +1,13 @@
 /** One class on one node, any few volumes and claims: the short cut, the general case and what is asked afterwards. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sortClaims } from "../../src/scheduling/claims.ts";
 import { ClassClaims } from "../../src/scheduling/class-claims.ts";
 import type { Liberty } from "../../src/scheduling/matching.ts";
 import { volumeName } from "../../src/scheduling/names.ts";
-import { openClaim } from "../../src/scheduling/open-claim.ts";
 import type { VolumeId } from "../../src/scheduling/volume-table.ts";
 import { bestWay, none } from "../support/every-way.ts";
 import { makeNode, makePV, makePVC } from "../support/make.ts";
+import { openClaims } from "../support/open-claims.ts";
 import { runs } from "../support/runs.ts";
 import { World } from "../support/world.ts";
 
@@ -76,9 +75,7 @@ function subjectOf(disks: readonly Disk[], claims: readonly Asked[]) {
     if (promised === "held" || promised === "both") volumes.hold(id, 1);
     if (promised === "assumed" || promised === "both") volumes.assume(id, true);
   }
-  const sorted = sortClaims(world.state, world.pod("p", ...claims.map((_, nth) => `c${nth}`)));
-  if (sorted.kind !== "sorted") throw new Error(sorted.kind);
-  const open = sorted.delayed.map((claim) => openClaim(world.state, claim, []));
+  const open = openClaims(world, ...claims.map((_, nth) => `c${nth}`));
   const node = [...topologies.nodes.values()][0]?.id ?? -1;
   const one = new ClassClaims(world.state, open, [...open.keys()]);
   const collected = (): number[] => {

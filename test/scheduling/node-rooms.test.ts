@@ -1,9 +1,9 @@
 /** What can be provisioned from on the node that is looked at: looked up once a class, told apart by who may take it. */
 import { expect, test } from "vitest";
-import { sortClaims } from "../../src/scheduling/claims.ts";
 import { nodeName } from "../../src/scheduling/names.ts";
 import { NodeRooms } from "../../src/scheduling/node-rooms.ts";
-import { type Open, openClaim } from "../../src/scheduling/open-claim.ts";
+import type { Open } from "../../src/scheduling/open-claim.ts";
+import { openClaims } from "../support/open-claims.ts";
 import { World } from "../support/world.ts";
 import { size } from "./ledger.ts";
 
@@ -18,9 +18,7 @@ function makeRooms(): { rooms: NodeRooms; open: readonly Open[]; begin: (node: s
   ]) {
     world.apply(line);
   }
-  const sorted = sortClaims(world.state, world.pod("p", "x", "y", "z"));
-  if (sorted.kind !== "sorted") throw new Error(sorted.kind);
-  const open = sorted.delayed.map((one) => openClaim(world.state, one, []));
+  const open = openClaims(world, "x", "y", "z");
   const rooms = new NodeRooms(world.state, new Set(open.map(({ claim }) => claim.uid)));
   const begin = (node: string, avoid: boolean): void => {
     const entry = world.state.topologies.nodes.get(nodeName(node));

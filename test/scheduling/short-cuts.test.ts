@@ -3,11 +3,11 @@
  * both say the same is what all other tests of the planner show.
  */
 import { expect, test } from "vitest";
-import { sortClaims } from "../../src/scheduling/claims.ts";
 import { ClassClaims } from "../../src/scheduling/class-claims.ts";
-import { type Open, openClaim } from "../../src/scheduling/open-claim.ts";
+import type { Open } from "../../src/scheduling/open-claim.ts";
 import type { Pool } from "../../src/scheduling/pools.ts";
 import type { VolumeId } from "../../src/scheduling/volume-table.ts";
+import { openClaims } from "../support/open-claims.ts";
 import { World } from "../support/world.ts";
 
 interface Subject {
@@ -20,10 +20,8 @@ interface Subject {
 function subjectOf(lines: readonly string[], names: readonly string[]): Subject {
   const world = new World();
   for (const line of ["node a", "class csi provisioner=csi.example", ...lines]) world.apply(line);
-  const sorted = sortClaims(world.state, world.pod("p", ...names));
-  if (sorted.kind !== "sorted") throw new Error(sorted.kind);
   world.state.pools.update();
-  const all = sorted.delayed.map((claim) => openClaim(world.state, claim, []));
+  const all = openClaims(world, ...names);
   const indices = [...all.keys()].filter((index) => all[index]?.class.name === all[0]?.class.name);
   return { world, all, claims: new ClassClaims(world.state, all, indices) };
 }

@@ -1,5 +1,6 @@
 /** A clock that moves only when a test moves it: timers fire in order of their time, promises settle in between. */
 import type { Milliseconds, Runtime, Timer } from "../../src/runtime/runtime.ts";
+import { mulberry32 } from "./mulberry32.ts";
 
 interface Due {
   readonly at: Milliseconds;
@@ -20,7 +21,6 @@ export function virtualRuntime(seed = 1, startWall = Date.UTC(2026, 0, 1)): Virt
   let now = 0;
   let order = 0;
   let ids = 0;
-  let state = seed >>> 0;
   let due: Due[] = [];
 
   const settle = async (): Promise<void> => {
@@ -52,14 +52,7 @@ export function virtualRuntime(seed = 1, startWall = Date.UTC(2026, 0, 1)): Virt
         signal?.addEventListener("abort", finish, { once: true });
       }),
     yield: () => new Promise((resolve) => setImmediate(resolve)),
-    random: () => {
-      // Mulberry32: small, seeded, good enough to spread jitter.
-      state = (state + 0x6d2b79f5) >>> 0;
-      let t = state;
-      t = Math.imul(t ^ (t >>> 15), t | 1);
-      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-    },
+    random: mulberry32(seed),
     uuid: () => `00000000-0000-4000-8000-${(++ids).toString(16).padStart(12, "0")}`,
     settle,
     pending: () => due.length,

@@ -1,12 +1,13 @@
 /** A control plane to do harm to: bursts of Pods on it, and what can be seen of them in the API. */
 import { nodeRuntime as runtime } from "../../../src/runtime/node-runtime.ts";
 import { audit } from "../../support/auditor.ts";
-import { virtualRuntime } from "../../support/clock.ts";
 import { type Given, objectsOf } from "../../support/given.ts";
 import type { Raw } from "../../support/make.ts";
+import { mulberry32 } from "../../support/mulberry32.ts";
 import { objectPathOf } from "../../support/paths.ts";
 import { burstOf, claimsOf, type WaitingPod, waitingPods } from "../burst.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../control-plane.ts";
+import { inParallel } from "../in-parallel.ts";
 import { reach } from "../reach.ts";
 import { type RealStage, realStage } from "../real-stage.ts";
 import { type SlowLink, startSlowLink } from "../slow-link.ts";
@@ -77,7 +78,7 @@ export async function startField({ programs, version, size, seed, note }: FieldO
     await stop({ keep: true });
     throw error;
   }
-  const { random } = virtualRuntime(seed);
+  const random = mulberry32(seed);
   let bursts = 0;
   return {
     plane,
@@ -110,17 +111,12 @@ interface Volume {
   readonly spec: { readonly claimRef?: { readonly name: string } };
 }
 
-const atOnce = 16;
 const triesMax = 300;
 
 /** Kind by kind, many of each at once. */
 async function createAll(stage: RealStage, given: Given): Promise<void> {
   for (const [, objects] of Map.groupBy(objectsOf(given), ({ kind }) => kind)) {
-    const left = objects.values();
-    const worker = async (): Promise<void> => {
-      for (const object of left) await createSurely(stage, object);
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await inParallel(objects, (object) => createSurely(stage, object));
   }
 }
 
