@@ -47,8 +47,17 @@ export function measure(subjects: readonly Subject[], rounds: number): Row[] {
 
 export function rowOf(name: string, times: readonly number[], bytes: number): Row {
   const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
+  const at = (share: number): number => quantile(sorted, share);
   return { name, leastMs: at(0), p50Ms: at(0.5), p99Ms: at(0.99), mostMs: at(1), bytes };
+}
+
+/**
+ * The value that so great a share of the others does not exceed; NaN where there is none.
+ *
+ * @param sorted  ascending
+ */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
 }
 
 /**

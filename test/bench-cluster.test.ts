@@ -1,10 +1,10 @@
 /** What the bench on a real control plane makes of its rows; test/control-plane/throughput.test.ts runs it. */
 import { expect, test } from "vitest";
-import { quantile } from "../bench/cluster/arrivals.ts";
 import { cpuSeconds } from "../bench/cluster/cpu.ts";
 import { nameOf, tasksOf, wholePlan } from "../bench/cluster/plan.ts";
 import type { Row, Task } from "../bench/cluster/row.ts";
 import { budgetLineOf, budgetsOf, isKept, lineOf } from "../bench/cluster/table.ts";
+import { quantile } from "../bench/measure.ts";
 
 /** Placed at so many Pods a second; a tenth of the CPU is the extender's. */
 function rowAt(task: Task, rate: number, findings: readonly string[] = []): Row {

@@ -47,8 +47,3 @@ async function follow(api: Api, version: string, signal: AbortSignal, placed: (n
     if ((pod["spec"] as { nodeName?: string }).nodeName !== undefined) placed(metaOf(pod).name);
   }
 }
-
-/** @param sorted  ascending */
-export function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
-}

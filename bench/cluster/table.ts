@@ -1,5 +1,5 @@
 /** Rows and budgets, as they are shown. */
-import { quantile } from "./arrivals.ts";
+import { quantile } from "../measure.ts";
 import { nameOf, type Plan, type Size } from "./plan.ts";
 import { type ProcessName, processNames, type Row } from "./row.ts";
 import type { SubjectName } from "./subjects.ts";
