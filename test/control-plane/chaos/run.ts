@@ -62,10 +62,10 @@ async function runBurst(field: Field, fault: Fault, timesMax: number): Promise<O
     await runtime.sleep(field.between(...fault.after));
     if (!isArriving && (await burst.waiting()).length === 0) break;
     const inTheMiddle = await burst.halfDone();
-    const at = elapsed().toFixed(2);
+    const at = elapsed();
     await fault.strike(field);
-    const took = elapsed() - Number(at);
-    field.note(`${fault.name}: at ${at} s, for ${took.toFixed(2)} s, ${inTheMiddle} volumes half-way`);
+    const took = elapsed() - at;
+    field.note(`${fault.name}: at ${at.toFixed(2)} s, for ${took.toFixed(2)} s, ${inTheMiddle} volumes half-way`);
     halfDone += inTheMiddle;
     times++;
   }
