@@ -6,6 +6,9 @@ import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 import { countScenarios } from "../upstream/count.ts";
 import "./meta.ts";
 
+/** Lines: enough for whoever broke one thing, and not a second log for whoever broke everything. */
+const failuresMax = 60;
+
 export default class Tally implements Reporter {
   #byName = false;
 
@@ -22,6 +25,11 @@ export default class Tally implements Reporter {
       if (state === "passed" || state === "failed" || state === "skipped") counts[state]++;
     }
     const lines = [...skips(tests), ...table(tests)];
+    const troubles = [
+      ...failures(tests),
+      ...modules.flatMap(faults),
+      ...errors.map((error) => `FAILED: ${firstLine(error)}`),
+    ];
     const count = countScenarios(shown(tests), { complete: !this.#byName && hadToBeComplete(tests) });
     if (count) {
       lines.push(count.line);
@@ -32,10 +40,31 @@ export default class Tally implements Reporter {
       }
     }
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
+    lines.push(...troubles.slice(0, failuresMax));
+    if (troubles.length > failuresMax) lines.push(`and ${troubles.length - failuresMax} more`);
     lines.push(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
     // After the summary of the reporter beside it, which prints in the same turn.
     process.once("exit", () => process.stdout.write(`${lines.join("\n")}\n`));
   }
+}
+
+/** Told again at the very end, for the end is what is kept of a long log. */
+function failures(tests: readonly TestCase[]): string[] {
+  return tests.flatMap((test) => {
+    const result = test.result();
+    if (result.state !== "failed") return [];
+    const where = `${test.module.relativeModuleId} > ${test.fullName}`;
+    return [`FAILED: ${where}`, ...result.errors.slice(0, 3).map((error) => `  ${firstLine(error)}`)];
+  });
+}
+
+function faults(module: TestModule): string[] {
+  return module.errors().map((error) => `FAILED: ${module.relativeModuleId}: ${firstLine(error)}`);
+}
+
+function firstLine(error: unknown): string {
+  const { message = String(error) } = (error ?? {}) as { message?: string };
+  return message.split("\n", 6).join(" / ").slice(0, 600);
 }
 
 function skips(tests: readonly TestCase[]): string[] {
