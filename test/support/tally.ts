@@ -24,7 +24,7 @@ export default class Tally implements Reporter {
       const { state } = test.result();
       if (state === "passed" || state === "failed" || state === "skipped") counts[state]++;
     }
-    const lines = [...skips(tests), ...table(tests)];
+    const lines = [...skips(tests), ...table(tests), ...unsteady(tests).slice(0, failuresMax)];
     const troubles = [
       ...failures(tests),
       ...modules.flatMap(faults),
@@ -55,6 +55,15 @@ function failures(tests: readonly TestCase[]): string[] {
     if (result.state !== "failed") return [];
     const where = `${test.module.relativeModuleId} > ${test.fullName}`;
     return [`FAILED: ${where}`, ...result.errors.slice(0, 3).map((error) => `  ${firstLine(error)}`)];
+  });
+}
+
+/** What needed a second try, where one is given: to be looked into, though the run is good. */
+function unsteady(tests: readonly TestCase[]): string[] {
+  return tests.flatMap((test) => {
+    if (!test.diagnostic()?.flaky) return [];
+    const { errors = [] } = test.result();
+    return [`only at the second try: ${test.fullName}`, ...errors.slice(0, 1).map((error) => `  ${firstLine(error)}`)];
   });
 }
 

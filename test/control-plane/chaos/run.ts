@@ -29,9 +29,15 @@ export async function runFault(field: Field, fault: Fault): Promise<Row> {
   const share = Math.ceil(fault.times / fault.bursts);
   const outcomes: Outcome[] = [];
   const sum = (of: (outcome: Outcome) => number): number => outcomes.reduce((total, one) => total + of(one), 0);
-  while (outcomes.length < fault.bursts || sum(({ times }) => times) < fault.times) {
+  const isEnough = (): boolean => {
+    if (outcomes.length < fault.bursts || sum(({ times }) => times) < fault.times) return false;
+    // Else it only ever came when nothing was going on.
+    return fault.bursts === 1 || sum(({ halfDone }) => halfDone) > 0;
+  };
+  while (!isEnough()) {
     if (outcomes.length === fault.bursts * burstsMax) throw new Error(`${fault.name}: the bursts end too soon for it`);
-    const outcome = await runBurst(field, fault, Math.min(share, fault.times - sum(({ times }) => times)));
+    const left = Math.max(1, fault.times - sum(({ times }) => times));
+    const outcome = await runBurst(field, fault, Math.min(share, left));
     outcomes.push(outcome);
     if (outcome.findings.length > 0) break;
   }
