@@ -11,6 +11,9 @@ import type { BinderDeps } from "./ports.ts";
 import { Watchpoints } from "./watchpoints.ts";
 import { tellPod, windUp } from "./wind-up.ts";
 
+/** With more binds than this in progress, events of those that succeeded are told at leisure. */
+const bindsUnhurried = 8;
+
 export interface BindRequest {
   readonly podName: string;
   readonly podNamespace: string;
@@ -32,7 +35,7 @@ export class Binder {
     this.#world = {
       ...deps,
       watchpoints: new Watchpoints(deps.cluster),
-      events: new EventQueue(deps.runtime, deps.writer),
+      events: new EventQueue({ ...deps, isBusy: () => this.#runs.size > bindsUnhurried }),
       isRunning: (pod) => this.#runs.has(pod),
       isNeededElsewhere: (claim, run) =>
         this.#ending.keys().some((other) => {
