@@ -4,7 +4,6 @@
  */
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodeVerdicts, Plan } from "../scheduling/plan.ts";
-import { scoreMax } from "../scheduling/score.ts";
 import type { Parts } from "./parts.ts";
 
 /** After filter: all feasible nodes or, while prioritize may still narrow them down, none. */
@@ -32,14 +31,21 @@ export function holdBest(
   const { cluster, config } = parts;
   const { nodesMax } = config.holds;
   if (isPlaced(parts, pod) || verdicts.feasibleCount <= nodesMax) return;
-  const candidates = feasible(verdicts);
-  const best: number[] = [];
-  for (let score = scoreMax; score >= 0 && best.length < nodesMax; score--) {
-    best.push(
-      ...candidates.filter((_, place) => (scores[place]?.score ?? 0) === score).slice(0, nodesMax - best.length),
-    );
-  }
+  const best = bestOf(feasible(verdicts), (place) => scores[place]?.score ?? 0, nodesMax);
   cluster.state.reservations.hold(pod.uid, plansAt(verdicts, best));
+}
+
+/** So many with the highest scores, those that come first among equals; in one pass, for nodes may be thousands. */
+function bestOf(candidates: readonly number[], scoreOf: (place: number) => number, count: number): number[] {
+  const best: { readonly index: number; readonly score: number }[] = [];
+  for (const [place, index] of candidates.entries()) {
+    const score = scoreOf(place);
+    if (best.length === count && score <= (best.at(-1)?.score ?? 0)) continue;
+    const at = best.findLastIndex((other) => other.score >= score) + 1;
+    best.splice(at, 0, { index, score });
+    if (best.length > count) best.pop();
+  }
+  return best.map(({ index }) => index);
 }
 
 /** Assigned, or promised by a bind in progress what it needs (FR-051). */
