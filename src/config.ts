@@ -53,6 +53,8 @@ export interface Config {
   readonly cache: {
     /** A watch that is silent for longer, bookmarks included, is no ground for a refusal. */
     readonly staleAfterMs: Milliseconds;
+    /** Whether lists are asked for as streams, object by object; in pages where the server has none, or where this is off. */
+    readonly streamsLists: boolean;
   };
   /** Reads of objects that a decision needs and the cache lacks. */
   readonly liveReads: {
@@ -89,7 +91,7 @@ export const defaults: Config = freeze({
   binding: { timeoutMs: 600_000, inProgressMax: 1_000, queuedMax: 1_000 },
   holds: { ttlMs: 60_000, podsMax: 1_000, nodesMax: 4 },
   // Bookmarks come about once a minute; one that is late is no reason to stop.
-  cache: { staleAfterMs: 150_000 },
+  cache: { staleAfterMs: 150_000, streamsLists: true },
   // Well within the 5 s that kube-scheduler waits for an extender by default.
   liveReads: { timeoutMs: 2_000, perCallMax: 32, inParallelMax: 8 },
   // 64 MiB holds about 4,000 whole Nodes.
@@ -121,7 +123,7 @@ export const fileKeys: Section = {
   holds: {
     section: { ttl: field("ttlMs", duration), podsMax: field("podsMax", count), nodesMax: field("nodesMax", count) },
   },
-  cache: { section: { staleAfter: field("staleAfterMs", duration) } },
+  cache: { section: { staleAfter: field("staleAfterMs", duration), streamsLists: field("streamsLists", flag) } },
   liveReads: {
     section: {
       timeout: field("timeoutMs", duration),

@@ -28,7 +28,7 @@ insecure: true
 logLevel: debug
 binding: {timeout: 10m}
 holds: {ttl: 1m30s, podsMax: 7, nodesMax: 2}
-cache: {staleAfter: 2m}
+cache: {staleAfter: 2m, streamsLists: false}
 liveReads: {timeout: 500ms, perCallMax: 3, inParallelMax: 1}
 limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, drainTimeout: 1s}
 capacity: {pollInterval: 10s}
@@ -50,7 +50,7 @@ disks: [{label: example.com/disk, kind: partitions}]
     logLevel: "debug",
     binding: { ...defaults.binding, timeoutMs: 600_000 },
     holds: { ttlMs: 90_000, podsMax: 7, nodesMax: 2 },
-    cache: { staleAfterMs: 120_000 },
+    cache: { staleAfterMs: 120_000, streamsLists: false },
     liveReads: { timeoutMs: 500, perCallMax: 3, inParallelMax: 1 },
     limits: { bodyBytesMax: 16 << 20, bindBodyBytesMax: 1024, callsMax: 5, drainTimeoutMs: 1000 },
     capacity: { pollIntervalMs: 10_000 },

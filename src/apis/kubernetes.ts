@@ -26,7 +26,7 @@ export interface KindInfo {
   readonly path: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Objects a list page: nodes are large. */
+  /** Objects a list page at most. */
   readonly pageSize: number;
   readonly fieldSelector?: string;
 }

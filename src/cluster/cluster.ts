@@ -38,8 +38,8 @@ export interface ClusterOptions {
   /** Live reads at one time. */
   readonly liveReadsMax: number;
   readonly nodeAnnotations: ReadonlySet<string>;
-  /** Whether to list by watches that begin with all objects, where the server can. Default false. */
-  readonly streamsLists?: boolean;
+  /** Whether to ask for lists as watches that begin with all objects. */
+  readonly streamsLists: boolean;
 }
 
 export interface ClusterDeps {
@@ -208,7 +208,7 @@ export class Cluster {
       pace: this.#pace,
       observer: { ...observer, listed: (...facts) => this.#listed(facts) },
       silenceMaxMs: Math.min(silenceMaxMs, beforeStaleMs),
-      streams: options.streamsLists ?? false,
+      streams: options.streamsLists,
       mirror: {
         put: (raw) => this.#guard(kind, () => this.#put(kind, raw)),
         remove: (key) => this.#guard(kind, () => this.#remove(kind, key)),

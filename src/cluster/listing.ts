@@ -4,7 +4,7 @@
  */
 import { keyOf, kindInfo } from "../apis/kubernetes.ts";
 import type { ApiClient } from "../kube/client.ts";
-import type { Failure } from "../kube/outcome.ts";
+import type { Answer, Failure } from "../kube/outcome.ts";
 import type { Kind, ObjectKey } from "../scheduling/objects.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Pace } from "./pace.ts";
@@ -29,15 +29,21 @@ export type Listed = { readonly ok: true; readonly version: string; readonly obj
 /** A page that fails is asked for again: with hundreds of them, to start over each time might never end. */
 const pageTriesMax = 4;
 const restItemsMin = 50;
+/** A page is parsed in one turn: so much takes about 10 ms. */
+const pageBytesWanted = 1 << 20;
+/** Before anything is known of the objects' size. */
+const firstPageSize = 50;
 
 export async function list(deps: ListingDeps, signal: AbortSignal): Promise<Listed> {
   const { kind, mirror, pace } = deps;
   const marks = new Marks(mirror);
   let version: string | undefined;
   let continueToken = "";
+  let limit = firstPageSize;
   do {
-    const page = await fetchPage(deps, continueToken, signal);
+    const page = await fetchPage(deps, { continueToken, limit }, signal);
     if (!page.ok) return page;
+    limit = nextLimit(deps.kind, page);
     // To read a large page was work enough for one turn.
     if (page.items.length > restItemsMin) await pace.rest();
     for (const raw of page.items) {
@@ -103,25 +109,35 @@ interface Page {
   readonly items: readonly unknown[];
   readonly continueToken: string;
   readonly version: string;
+  readonly bytes: number;
 }
 
-async function fetchPage(deps: ListingDeps, continueToken: string, signal: AbortSignal): Promise<Page | Failure> {
+function nextLimit(kind: Kind, { items, bytes }: Page): number {
+  const fitting = Math.floor((pageBytesWanted * items.length) / Math.max(1, bytes));
+  return Math.max(1, Math.min(kindInfo[kind].pageSize, fitting));
+}
+
+async function fetchPage(
+  deps: ListingDeps,
+  { continueToken, limit }: { readonly continueToken: string; readonly limit: number },
+  signal: AbortSignal,
+): Promise<Page | Failure> {
   const { kind, client, backoff } = deps;
-  const { path, pageSize, fieldSelector } = kindInfo[kind];
-  const query = new URLSearchParams({ limit: String(pageSize) });
+  const { path, fieldSelector } = kindInfo[kind];
+  const query = new URLSearchParams({ limit: String(limit) });
   if (fieldSelector !== undefined) query.set("fieldSelector", fieldSelector);
   if (continueToken !== "") query.set("continue", continueToken);
   for (let tries = 1; ; tries++) {
     // One try: how often the API is asked in a storm is for the reflector's pauses alone to say.
     const outcome = await client.get(`${path}?${query}`, signal, { triesMax: 1 });
-    if (outcome.ok) return readPage(outcome.body);
+    if (outcome.ok) return readPage(outcome);
     const isExpired = outcome.status === 410;
     if (signal.aborted || isExpired || continueToken === "" || tries >= pageTriesMax) return outcome;
     await backoff.pause(signal, outcome.retryAfterMs);
   }
 }
 
-function readPage(body: unknown): Page | Failure {
+function readPage({ body, bytes }: Answer): Page | Failure {
   const { items, metadata } = fieldsOf(body);
   const { continue: token, resourceVersion } = fieldsOf(metadata);
   const isList = items === undefined || items === null || Array.isArray(items);
@@ -133,6 +149,7 @@ function readPage(body: unknown): Page | Failure {
     items: items ?? [],
     continueToken: typeof token === "string" ? token : "",
     version: resourceVersion,
+    bytes,
   };
 }
 

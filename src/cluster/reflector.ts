@@ -6,12 +6,12 @@
  *     │    ▼                 │ └────────────────────────────┘  from the last version seen, bookmarks included
  *     └─ pause ◀── expired (410), failed, silent, unreadable
  *
- * What cannot be read of a stream ends it: no event is skipped. Where streaming is switched on, a watch that begins with all
- * objects stands in for the list.
+ * What cannot be read of a stream ends it: no event is skipped. Where the server offers it, a watch that begins with all objects
+ * stands in for the list; where such a one fails, the next list comes in pages.
  *
  * @see client-go tools/cache/reflector.go
  */
-import { keyOf, kindInfo, versionOf } from "../apis/kubernetes.ts";
+import { keyOf, versionOf } from "../apis/kubernetes.ts";
 import type { ApiClient, WatchEvent } from "../kube/client.ts";
 import type { Failure } from "../kube/outcome.ts";
 import type { Log } from "../runtime/log.ts";
@@ -21,6 +21,7 @@ import { Backoff } from "./backoff.ts";
 import { fieldsOf, list, Marks, type Mirror, sweep } from "./listing.ts";
 import type { Pace } from "./pace.ts";
 import { Silence } from "./silence.ts";
+import { type EventType, isEventType, isInitialEnd, watchPath } from "./watch-path.ts";
 
 export interface ReflectorObserver {
   readonly listed?: (kind: Kind, objects: number, durationMs: Milliseconds) => void;
@@ -29,7 +30,6 @@ export interface ReflectorObserver {
 }
 
 export type WatchEnd = "closed" | "expired" | "failed" | "silent" | "unreadable" | "relist";
-export type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
 
 export interface ReflectorDeps {
   readonly kind: Kind;
@@ -41,19 +41,14 @@ export interface ReflectorDeps {
   readonly observer: ReflectorObserver;
   /** A watch silent for so long is given up; bookmarks come about once a minute. */
   readonly silenceMaxMs: Milliseconds;
-  /** Whether to list by a watch that begins with all objects (sendInitialEvents); falls back to pages. */
+  /** Whether to ask for lists as watches that begin with all objects (sendInitialEvents). */
   readonly streams: boolean;
 }
 
-/** The server ends watches after this, spread so that not all kinds reconnect at once. */
-const watchSecondsMin = 300;
-const watchSecondsMax = 600;
 /** A watch that the server closes sooner, again and again, is a storm like any other. */
 const livedMs = 5_000;
 /** So often in a row at one place, and that place is passed by listing anew. */
 const unreadableMax = 3;
-/** @see KEP-3157: marks the bookmark after the last initial event */
-const initialEventsEnd = "k8s.io/initial-events-end";
 
 export class Reflector {
   readonly #deps: ReflectorDeps;
@@ -66,7 +61,10 @@ export class Reflector {
   #wasSilent = false;
   #unreadable = 0;
   #hasExpired = false;
+  /** Until the server says that it knows none. */
   #streams: boolean;
+  /** A stream failed: pages, until a list has come to its end. */
+  #wantsPages = false;
   #watching: Silence | undefined;
   #relists = false;
   #listsBegun = 0;
@@ -134,7 +132,8 @@ export class Reflector {
   }
 
   async #step(signal: AbortSignal): Promise<Failure | undefined> {
-    if (this.#version !== undefined || this.#streams) return this.#watch(this.#version, signal);
+    const streams = this.#streams && !this.#wantsPages;
+    if (this.#version !== undefined || streams) return this.#watch(this.#version, signal);
     const { runtime, kind, client, mirror } = this.#deps;
     const startedAt = runtime.now();
     this.#listsBegun++;
@@ -151,6 +150,7 @@ export class Reflector {
     this.#lists++;
     this.#lastListed = this.#listsBegun;
     this.#wasSilent = false;
+    this.#wantsPages = false;
     this.#hear();
     observer.listed?.(kind, objects, durationMs);
     log.info({ kind, objects, durationMs }, "Listed");
@@ -163,7 +163,7 @@ export class Reflector {
     this.#watching = silence;
     try {
       const openedAt = runtime.now();
-      const outcome = await client.watch(this.#watchPath(version), silence.signal);
+      const outcome = await client.watch(watchPath(this.#deps.kind, version, runtime.random()), silence.signal);
       if (!outcome.ok) return this.#refused(outcome, version);
       // A server that opens watches and then says nothing is not heard of by opening them.
       if (version !== undefined && !this.#wasSilent) this.#hear();
@@ -175,30 +175,18 @@ export class Reflector {
     }
   }
 
-  #watchPath(version: string | undefined): string {
-    const { kind, runtime } = this.#deps;
-    const { path, fieldSelector } = kindInfo[kind];
-    const seconds = Math.round(watchSecondsMin + runtime.random() * (watchSecondsMax - watchSecondsMin));
-    const query = new URLSearchParams({ watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(seconds) });
-    if (fieldSelector !== undefined) query.set("fieldSelector", fieldSelector);
-    if (version !== undefined) query.set("resourceVersion", version);
-    else {
-      query.set("sendInitialEvents", "true");
-      query.set("resourceVersionMatch", "NotOlderThan");
-    }
-    return `${path}?${query}`;
-  }
-
-  #refused(failure: Failure, version: string | undefined): Failure {
+  #refused(failure: Failure, version: string | undefined): Failure | undefined {
     const { status = 0 } = failure;
     const isExpired = status === 410;
     this.#deps.observer.watchEnded?.(this.#deps.kind, isExpired ? "expired" : "failed");
     if (isExpired) this.#expire();
     if (this.#relists) this.#version = undefined;
     this.#relists = false;
-    // Servers before 1.32, and some behind aggregation, know no initial events.
-    if (version === undefined && (status === 400 || status === 403 || status === 422)) this.#streams = false;
-    return failure;
+    if (version !== undefined) return failure;
+    this.#wantsPages = true;
+    // Servers without WatchList say so, as those before 1.34 do by default: once is enough, and nothing is to be waited for.
+    this.#streams = status !== 400 && status !== 403 && status !== 422;
+    return this.#streams ? failure : undefined;
   }
 
   #ended(how: WatchEnd, openedAt: Milliseconds): Failure | undefined {
@@ -207,10 +195,10 @@ export class Reflector {
     this.#wasSilent = how === "silent";
     this.#unreadable = how === "unreadable" ? this.#unreadable + 1 : 0;
     const isStuck = this.#unreadable >= unreadableMax;
+    // A stream of initial events that does not come to its end is no list.
+    if (this.#version === undefined && how !== "relist") this.#wantsPages = true;
     if (how === "expired") this.#expire();
     else if (how === "relist" || isStuck) this.#version = undefined;
-    // A stream of initial events that does not come to its end is no list.
-    else if (this.#version === undefined) this.#streams = false;
     if (isStuck) this.#unreadable = 0;
     const hasLived = runtime.now() - openedAt >= livedMs;
     return how === "relist" || (how === "closed" && hasLived) ? undefined : failed(`watch ${how}`);
@@ -239,7 +227,9 @@ export class Reflector {
         const version = versionOf(object);
         if (version === undefined || !isEventType(type)) return "unreadable";
         this.#take(type, object, marks);
-        if (marks && type === "BOOKMARK" && isInitialEnd(object)) {
+        if (marks && type === "BOOKMARK") {
+          // A server that knows no end of initial events takes no notice that they were asked for.
+          if (!isInitialEnd(object)) return "failed";
           await sweep({ mirror, marks, pace: this.#pace }, silence.signal);
           if (silence.signal.aborted) break;
           this.#listed(marks.objects, startedAt);
@@ -280,14 +270,6 @@ export class Reflector {
     this.#heardAt = this.#deps.runtime.now();
     this.#problem = "";
   }
-}
-
-function isEventType(type: string): type is EventType {
-  return type === "ADDED" || type === "MODIFIED" || type === "DELETED" || type === "BOOKMARK";
-}
-
-function isInitialEnd(object: unknown): boolean {
-  return fieldsOf(fieldsOf(fieldsOf(object)["metadata"])["annotations"])[initialEventsEnd] === "true";
 }
 
 function failed(message: string): Failure {

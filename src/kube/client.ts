@@ -143,8 +143,10 @@ export class ApiClient {
   async #read(reply: HttpReply, isWrite: boolean): Promise<Outcome> {
     const succeeded = reply.status >= 200 && reply.status < 300;
     let body: unknown;
+    let length = 0;
     try {
       const bytes = await bytesOf(reply.body, replyBytesMax);
+      length = bytes.length;
       // A page takes milliseconds to parse; those of several kinds are not to come in one turn.
       if (bytes.length > turnBytesMin) await this.#turns.next();
       body = decode(bytes);
@@ -154,7 +156,7 @@ export class ApiClient {
     }
     if (!succeeded) return failureOf({ reply, body, isWrite, wallTime: this.#deps.runtime.wallTime() });
     if (body === undefined && !isWrite) return noAnswer("the answer is no JSON", false);
-    return { ok: true, status: reply.status, body };
+    return { ok: true, status: reply.status, body, bytes: length };
   }
 
   #headers(contentType: string | undefined): Record<string, string> {

@@ -6,6 +6,8 @@ export interface Answer {
   readonly status: number;
   /** The decoded body; undefined where it could not be read: the status alone decides (FR-079). */
   readonly body: unknown;
+  /** Of the body, as JSON. */
+  readonly bytes: number;
 }
 
 export interface Failure {

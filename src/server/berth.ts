@@ -84,7 +84,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     log,
     state: stateFor(runtime, config),
     observer: clusterObserver(metrics),
-    options: { staleAfterMs: config.cache.staleAfterMs, liveReadsMax, nodeAnnotations: nodeAnnotations(config) },
+    options: { ...config.cache, liveReadsMax, nodeAnnotations: nodeAnnotations(config) },
   });
   const standDown = (why: string): void => {
     binder.standDown(why);

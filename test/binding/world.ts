@@ -82,7 +82,7 @@ export class World {
       client: api,
       state: new ClusterState({ clock: () => runtime.now() }),
       log: silentLog,
-      options: { staleAfterMs: 90_000, liveReadsMax: 32, nodeAnnotations: new Set() },
+      options: { staleAfterMs: 90_000, liveReadsMax: 32, nodeAnnotations: new Set(), streamsLists: true },
     });
     cluster.start();
     await this.runtime.settle();

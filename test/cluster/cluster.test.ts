@@ -58,7 +58,7 @@ function makeWorld(options: Partial<ClusterDeps["options"]> = {}): World {
     client,
     state,
     log: silentLog,
-    options: { staleAfterMs: 150_000, liveReadsMax: 4, nodeAnnotations: new Set(), ...options },
+    options: { staleAfterMs: 150_000, liveReadsMax: 4, nodeAnnotations: new Set(), streamsLists: false, ...options },
   });
   cluster.subscribe((change) => changes.push(change));
   clusters.push(cluster);
@@ -146,7 +146,7 @@ test("a listener that throws disturbs nobody", async () => {
   const world = makeWorld();
   const { runtime, api, state } = world;
   const client = new ApiClient({ runtime, exchange: api.exchange, userAgent: "test", timeoutMs: 10_000 });
-  const options = { staleAfterMs: 150_000, liveReadsMax: 4, nodeAnnotations: new Set<string>() };
+  const options = { staleAfterMs: 150_000, liveReadsMax: 4, nodeAnnotations: new Set<string>(), streamsLists: false };
   const cluster = new Cluster({
     runtime,
     client,
@@ -398,7 +398,8 @@ test("pages end in the same state", async () => {
   world.cluster.start();
   for (let turn = 0; turn < 5; turn++) await world.runtime.settle();
   expect(world.state.size("node")).toBe(250);
-  expect(world.asked.filter((request) => request.includes("/nodes?limit=100"))).toHaveLength(3);
+  // The first page is a short one: nobody knows how large the objects are.
+  expect(world.asked.filter((request) => /\/nodes\?limit=(50|100)\b/.test(request))).toHaveLength(3);
 });
 
 const lives: Record<string, { kind: Kind; key: string; want: object }> = {

@@ -48,12 +48,28 @@ test("a list in pages is followed by a watch from its version", async () => {
   ]);
   expect(world.reflector.lists).toBe(1);
   const [first, second, watch] = world.asked;
-  expect(first?.query.get("limit")).toBe("500");
+  expect(first?.query.get("limit")).toBe("50");
   expect(second?.query.get("continue")).toBe("next");
   expect(watch?.query.get("resourceVersion")).toBe("10");
   expect(watch?.query.get("allowWatchBookmarks")).toBe("true");
   expect(Number(watch?.query.get("timeoutSeconds"))).toBeGreaterThanOrEqual(300);
   expect(Number(watch?.query.get("timeoutSeconds"))).toBeLessThanOrEqual(600);
+});
+
+const sizes: Record<string, { bytes: number; limits: string[] }> = {
+  "small ones by 500": { bytes: 100, limits: ["50", "500", "500"] },
+  "large ones by as many as make 1 MiB": { bytes: 20_000, limits: ["50", "52", "52"] },
+  "those of more than 1 MiB one by one": { bytes: 1_100_000, limits: ["50", "1", "1"] },
+};
+
+test.for(Object.entries(sizes))("a page is parsed in one turn, so objects come %s", async ([, { bytes, limits }]) => {
+  const world = start((asked, signal) => {
+    if (asked.isWatch) return silent(asked, signal);
+    const items = [object(`v${asked.nth}`, "1", { data: "x".repeat(bytes) })];
+    return listOf("10", items, asked.nth < 2 ? "next" : undefined);
+  });
+  await world.runtime.settle();
+  expect(world.asked.filter(({ isWatch }) => !isWatch).map(({ query }) => query.get("limit"))).toEqual(limits);
 });
 
 test("pods are asked for by phase, in lists and watches", async () => {
@@ -441,10 +457,23 @@ test("a streamed list sweeps what it did not show", async () => {
 const streamless: Record<string, Script> = {
   "refuses them": () => failure(422, "Invalid"),
   "forbids them": () => failure(403, "Forbidden"),
+  "breaks on them": () => failure(500, "InternalError"),
   "never comes to their end": (_, signal) => {
     const stream = new Stream();
     stream.send("ADDED", object("a", "1"));
     stream.end();
+    return watchOn(stream, signal);
+  },
+  "says among them that it cannot": (_, signal) => {
+    const stream = new Stream();
+    stream.send("ADDED", object("a", "1"));
+    stream.send("ERROR", { code: 410 });
+    return watchOn(stream, signal);
+  },
+  "takes no notice that they were asked for": (_, signal) => {
+    const stream = new Stream();
+    stream.send("ADDED", object("a", "1"));
+    stream.bookmark("10");
     return watchOn(stream, signal);
   },
 };
@@ -460,6 +489,44 @@ test.for(Object.entries(streamless))("pages stand in for initial events where th
   await world.runtime.advance(5_000);
   expect(world.reflector.lists).toBe(1);
   expect([...world.objects.keys()]).toEqual(["a"]);
+});
+
+/** Lists anew a minute after the first list, and says how each was asked for. */
+async function twoLists(answer: Script): Promise<{ forms: string[]; firstAt: number | undefined }> {
+  const world = start(
+    (asked, signal) => {
+      if (!asked.isWatch) return listOf("10", [object("a", "1")]);
+      return asked.query.has("sendInitialEvents") ? answer(asked, signal) : silent(asked, signal);
+    },
+    { streams: true },
+  );
+  await world.runtime.advance(60_000);
+  world.reflector.relist();
+  await world.runtime.advance(5_000);
+  const initial = world.asked.filter(({ isWatch, query }) => !isWatch || query.has("sendInitialEvents"));
+  return {
+    forms: initial.map(({ isWatch }) => (isWatch ? "stream" : "pages")),
+    firstAt: initial.find(({ isWatch }) => !isWatch)?.at,
+  };
+}
+
+test("a server that refuses initial events is asked for pages at once, and for no stream again", async () => {
+  const { forms, firstAt } = await twoLists(() => failure(422, "Invalid"));
+  expect(forms).toEqual(["stream", "pages", "pages"]);
+  expect(firstAt).toBe(0);
+});
+
+test("after a stream that broke off, the next list comes in pages, and the one after it is streamed again", async () => {
+  let streams = 0;
+  const { forms, firstAt } = await twoLists((_, signal) => {
+    const stream = new Stream();
+    stream.send("ADDED", object("a", "1"));
+    if (streams++ === 0) stream.reset();
+    else stream.bookmark("20", initialEnd);
+    return watchOn(stream, signal);
+  });
+  expect(forms).toEqual(["stream", "pages", "stream"]);
+  expect(firstAt).toBeGreaterThan(500);
 });
 
 test("a large list lets others run between its slices", async () => {

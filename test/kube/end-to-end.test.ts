@@ -23,7 +23,7 @@ test("a cluster is followed over real connections, through a server that goes an
   });
   const client = new ApiClient({ runtime, exchange: transport.exchange, userAgent: "test", timeoutMs: 5_000 });
   const state = new ClusterState({ clock: () => runtime.now() });
-  const options = { staleAfterMs: 150_000, liveReadsMax: 4, nodeAnnotations: new Set<string>() };
+  const options = { staleAfterMs: 150_000, liveReadsMax: 4, nodeAnnotations: new Set<string>(), streamsLists: false };
   const cluster = new Cluster({ runtime, client, state, log: silentLog, options });
   const create = (name: string) =>
     client.post("/api/v1/persistentvolumes", { ...makePV(name, { on: "n1" }), metadata: { name } });
