@@ -44,6 +44,7 @@ async function cache(): Promise<Outcome> {
     size: values.smoke ? smallSize : wholeSize,
     streamsLists: !values.pages,
     nodeArgs: values["node-args"]?.split(" ") ?? [],
+    done: (step) => void process.stderr.write(`${(performance.now() / 1_000).toFixed(1)} s: ${step}\n`),
   });
   return { table: cacheTable.tableOf(bench), isKept: cacheTable.boundsOf(bench).every(cacheTable.isKept) };
 }

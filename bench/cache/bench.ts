@@ -7,6 +7,7 @@
 import { quantile } from "../measure.ts";
 import { Calls } from "./calls.ts";
 import { Child } from "./children.ts";
+import type { Memory } from "./probe.ts";
 import type { Size } from "./size.ts";
 import { type Listed, type Reading, Subject } from "./subject.ts";
 
@@ -17,6 +18,8 @@ const warmUpCalls = 20;
 export interface Phase {
   readonly name: string;
   readonly seconds: number;
+  /** Of CPU, all threads of Berth's process. */
+  readonly cpuSeconds: number;
   /** The longest times that the event loop was not to be had: by the clock, and of its own CPU. */
   readonly blockedMs: number;
   readonly blockedCpuMs: number;
@@ -47,18 +50,26 @@ export interface BenchOptions {
   readonly streamsLists: boolean;
   /** For Berth's process. */
   readonly nodeArgs?: readonly string[];
+  /** Told when each step is done. */
+  readonly done?: (step: string) => void;
 }
 
 const api = new URL("api.ts", import.meta.url).pathname;
 
 /** @throws Error where a call is not answered as it should be, or a process ends */
-export async function benchCache({ size, streamsLists, nodeArgs = [] }: BenchOptions): Promise<CacheBench> {
+export async function benchCache({
+  size,
+  streamsLists,
+  nodeArgs = [],
+  done = () => {},
+}: BenchOptions): Promise<CacheBench> {
   const server = new Child({ file: api, args: [JSON.stringify(size), String(streamsLists)] });
   let subject: Subject | undefined;
   try {
     const { port } = await server.told<{ port: number }>();
+    done("the API server is filled");
     subject = new Subject(port, nodeArgs);
-    return await run({ size, streamsLists, server, subject });
+    return await run({ size, streamsLists, server, subject, done });
   } finally {
     await subject?.end();
     await server.end();
@@ -70,19 +81,28 @@ interface Run {
   readonly streamsLists: boolean;
   readonly server: Child;
   readonly subject: Subject;
+  readonly done: (step: string) => void;
 }
 
-async function run({ size, streamsLists, server, subject }: Run): Promise<CacheBench> {
+async function run({ size, streamsLists, server, subject, done }: Run): Promise<CacheBench> {
   await subject.hasListed(kindsListed);
   const synced = [...subject.listed];
   const first = await subject.read();
   const seconds = (synced.at(-1)?.afterMs ?? 0) / 1_000;
-  const sync = phaseOf({ name: "sync", seconds, before: 0, reading: first, since: subject.startingAt });
+  const sync = phaseOf({
+    name: "sync",
+    seconds,
+    before: { residentMib: 0, cpuSeconds: 0 },
+    reading: first,
+    since: subject.startingAt,
+  });
 
+  done("sync");
   const calls = new Calls(size, subject.port);
   try {
     for (let call = 0; call < warmUpCalls; call++) await calls.call();
     const quiet = await phase(subject, "quiet", () => calls.steadily(size.seconds));
+    done("quiet");
     const known = await subject.changes();
     let sending = { sent: 0, wanted: 0 };
     let lateMs = 0;
@@ -93,6 +113,7 @@ async function run({ size, streamsLists, server, subject }: Run): Promise<CacheB
       lateMs = await subject.hasTakenOver(known + sending.sent);
       return times;
     });
+    done("events");
     const takenOver = (await subject.changes()) - known;
     const relist = await phase(subject, "relist", async () => {
       await server.ask("compact");
@@ -113,13 +134,13 @@ async function phase(subject: Subject, name: string, work: () => Promise<number[
   const times = await work();
   const seconds = (performance.now() - begun) / 1_000;
   const reading = await subject.read();
-  return phaseOf({ name, seconds, before: before.residentMib, reading, since: 0, times });
+  return phaseOf({ name, seconds, before, reading, since: 0, times });
 }
 
 function phaseOf(o: {
   readonly name: string;
   readonly seconds: number;
-  readonly before: number;
+  readonly before: Pick<Memory, "residentMib" | "cpuSeconds">;
   readonly reading: Reading;
   /** Blocks that began before are not Berth's: it was being loaded. */
   readonly since: number;
@@ -130,9 +151,10 @@ function phaseOf(o: {
   return {
     name: o.name,
     seconds: o.seconds,
+    cpuSeconds: o.reading.cpuSeconds - o.before.cpuSeconds,
     blockedMs: most(blocks.map(({ wallMs }) => wallMs)),
     blockedCpuMs: most(blocks.map(({ cpuMs }) => cpuMs)),
-    beforeMib: o.before,
+    beforeMib: o.before.residentMib,
     peakMib: o.reading.peakMib,
     afterMib: o.reading.residentMib,
     callsMs: (o.times ?? []).toSorted((a, b) => a - b),

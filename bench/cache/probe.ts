@@ -22,7 +22,8 @@ export interface Memory {
   readonly residentMib: number;
   /** Since the last `begin`. */
   readonly peakMib: number;
-  readonly heapUsedMib: number;
+  /** Seconds of CPU since the process began, all threads. */
+  readonly cpuSeconds: number;
 }
 
 const blocks: Block[] = [];
@@ -48,8 +49,8 @@ function tick(): void {
 function memory(): Memory {
   const status = readFileSync("/proc/self/status", "utf8");
   const mib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024;
-  const heapUsedMib = process.memoryUsage().heapUsed / (1 << 20);
-  return { residentMib: mib("VmRSS"), peakMib: mib("VmHWM"), heapUsedMib };
+  const { user, system } = process.cpuUsage();
+  return { residentMib: mib("VmRSS"), peakMib: mib("VmHWM"), cpuSeconds: (user + system) / 1_000_000 };
 }
 
 setInterval(tick, tickMs).unref();

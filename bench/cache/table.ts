@@ -46,7 +46,7 @@ export function tableOf(bench: CacheBench): string {
     `${what}; ${streamsLists ? "lists are streamed" : "lists come in pages"}`,
     ...lists,
     "",
-    row("", ["s", "blocked", "of CPU", "MiB before", "peak", "after", "calls", "p50 ms", "p99 ms", "most ms"]),
+    row("", ["s", "CPU s", "blocked", "of CPU", "MiB before", "peak", "after", "calls", "p50 ms", "p99 ms", "most ms"]),
     ...Object.values(phases).map(rowOf),
     `${events.sent} events in ${size.seconds} s, all taken over ${events.lateMs.toFixed(0)} ms after the last`,
     ...troubles.slice(0, 5).map((line) => `told by Berth: ${line}`),
@@ -63,7 +63,14 @@ function rowOf({ name, seconds, callsMs, ...phase }: Phase): string {
       ? ["", "", "", ""]
       : [String(callsMs.length), ...[0.5, 0.99, 1].map((share) => quantile(callsMs, share).toFixed(1))];
   const mib = [phase.beforeMib, phase.peakMib, phase.afterMib].map((value) => value.toFixed(0));
-  return row(name, [seconds.toFixed(1), phase.blockedMs.toFixed(1), phase.blockedCpuMs.toFixed(1), ...mib, ...calls]);
+  return row(name, [
+    seconds.toFixed(1),
+    phase.cpuSeconds.toFixed(1),
+    phase.blockedMs.toFixed(1),
+    phase.blockedCpuMs.toFixed(1),
+    ...mib,
+    ...calls,
+  ]);
 }
 
 function row(name: string, cells: readonly string[]): string {

@@ -1,82 +1,13 @@
 /** Berth without sockets, from watches to writes, over the sandbox's API server and a virtual clock. */
 import { expect, test } from "vitest";
-import { kindInfo, objectPath } from "../../src/apis/kubernetes.ts";
 import { type Config, defaults, parseConfig } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
-import type { Exchange, HttpReply } from "../../src/runtime/runtime.ts";
-import { ApiServer } from "../../src/sandbox/api-server.ts";
-import { type Kind, kinds } from "../../src/scheduling/objects.ts";
-import { type Berth, startBerth } from "../../src/server/berth.ts";
+import type { Exchange } from "../../src/runtime/runtime.ts";
+import { startBerth } from "../../src/server/berth.ts";
 import { virtualRuntime } from "../support/clock.ts";
 import { makeCapacity, makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { ask, type Body, base, Cluster } from "./berth-world.ts";
 import { extenderArgs } from "./support.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: API objects are JSON of every shape
-type Body = any;
-
-async function ask(exchange: Exchange, method: string, path: string, body?: unknown): Promise<Body> {
-  const headers = { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" };
-  const request = { method, path, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-  const reply: HttpReply = await exchange(request, new AbortController().signal);
-  const text = Buffer.from(reply.body as string).toString();
-  const json = text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text;
-  return { status: reply.status, json };
-}
-
-class Cluster {
-  readonly runtime = virtualRuntime();
-  readonly server = new ApiServer({ runtime: this.runtime, protectsVolumes: false });
-  readonly lines: Body[] = [];
-  berth!: Berth;
-
-  async start(objects: readonly Raw[], config: Partial<Config> = {}): Promise<this> {
-    const { runtime, server } = this;
-    await ask(server.exchange, "POST", "/api/v1/namespaces", { kind: "Namespace", metadata: { name: "d" } });
-    for (const object of objects) await this.create(object);
-    const stream = { write: (line: string) => void this.lines.push(JSON.parse(line)) };
-    const log = createLog({ level: "info", stream, runtime });
-    const { exchange } = server;
-    this.berth = await startBerth({ exchange, runtime, config: { ...defaults, ...config }, log, version: "test" });
-    await runtime.advance(1_000);
-    return this;
-  }
-
-  async create(object: Raw): Promise<Body> {
-    const { uid: _, resourceVersion: __, ...metadata } = object["metadata"] as Record<string, unknown>;
-    const kind = kinds.find((name) => kindInfo[name].kind === object["kind"]) as Kind;
-    const { namespaced } = kindInfo[kind];
-    const key = namespaced ? `${metadata["namespace"]}/${metadata["name"]}` : String(metadata["name"]);
-    const collection = objectPath(kind, key)?.replace(/\/[^/]+$/, "") ?? "";
-    const { status, json } = await ask(this.server.exchange, "POST", collection, { ...object, metadata });
-    if (status !== 201) throw new Error(json.message);
-    if (!object["status"]) return json;
-    const patch = { status: object["status"] };
-    return (await ask(this.server.exchange, "PATCH", `${collection}/${metadata["name"]}/status`, patch)).json;
-  }
-
-  async read(kind: Kind, key: string): Promise<Body> {
-    return (await ask(this.server.exchange, "GET", objectPath(kind, key) ?? "")).json;
-  }
-
-  /** What the PV controller does with a claimRef. */
-  async bindClaim(name: string, volume: string): Promise<void> {
-    const { exchange } = this.server;
-    const annotations = { "pv.kubernetes.io/bind-completed": "yes" };
-    const patch = { metadata: { annotations }, spec: { volumeName: volume } };
-    await ask(exchange, "PATCH", `/api/v1/persistentvolumes/${volume}/status`, { status: { phase: "Bound" } });
-    await ask(exchange, "PATCH", objectPath("claim", `d/${name}`) ?? "", patch);
-    await ask(exchange, "PATCH", `${objectPath("claim", `d/${name}`)}/status`, { status: { phase: "Bound" } });
-  }
-}
-
-const base = [
-  makeClass("local"),
-  makeNode("n1"),
-  makeNode("n2"),
-  makePV("a", { on: "n1" }),
-  makePVC("x"),
-  makePod("p", ["x"]),
-];
 
 test("from start to a bound Pod: ready, filter, prioritize, bind, and the API shows it", async () => {
   const cluster = await new Cluster().start(base);

@@ -240,6 +240,7 @@ export class World {
       config: {
         binding: { ...defaults.binding, timeoutMs: plan.bindTimeoutMs },
         leaderElection: { ...defaults.leaderElection, mode: "answers" },
+        cache: { ...defaults.cache, streamsLists: plan.seed % 2 === 0 },
       },
       isElected: isPair,
       delayMaxMs: isPair ? delayOfPairMaxMs : delayMaxMs,
