@@ -115,13 +115,14 @@ async function run({ size, streamsLists, server, subject, done }: Run): Promise<
     });
     done("events");
     const takenOver = (await subject.changes()) - known;
+    // The watches that a relist ends are told of too.
+    const troubles = [...subject.troubles];
     const relist = await phase(subject, "relist", async () => {
       await server.ask("compact");
       await subject.hasListed(2 * kindsListed);
       return [];
     });
     const phases = { sync, quiet, events, relist };
-    const { troubles } = subject;
     return { size, streamsLists, synced, phases, events: { ...sending, takenOver, lateMs }, troubles };
   } finally {
     calls.close();

@@ -90,6 +90,8 @@ export class Cluster {
   readonly #malformed = new Map<Kind, number>();
   readonly #stopping = new AbortController();
   #running: Promise<unknown> | undefined;
+  #settling: Promise<void> | undefined;
+  #isSettled = false;
 
   constructor(deps: ClusterDeps) {
     this.state = deps.state;
@@ -109,11 +111,12 @@ export class Cluster {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+    await this.#settling;
   }
 
-  /** Whether every kind was listed once. */
+  /** Whether every kind was listed once, and the state has made of it what decisions need. */
   synced(): boolean {
-    return [...this.#reflectors.values()].every(({ lists }) => lists > 0);
+    return this.#isSettled;
   }
 
   /** Whether what the state lacks may be called missing: every kind listed, and none silent for too long. */
@@ -121,6 +124,7 @@ export class Cluster {
     const unsynced = [...this.#reflectors].filter(([, { lists }]) => lists === 0);
     if (unsynced.length > 0)
       return { ready: false, why: `not synced yet: ${unsynced.map(([kind]) => kind).join(", ")}` };
+    if (!this.#isSettled) return { ready: false, why: "not synced yet: taking stock" };
     const { staleAfterMs } = this.#deps.options;
     const stale = [...this.#reflectors].filter(([, reflector]) => (reflector.ageMs() ?? 0) > staleAfterMs);
     if (stale.length === 0) return { ready: true };
@@ -132,9 +136,8 @@ export class Cluster {
 
   /** Milliseconds since each kind was last heard of; undefined before its first list. */
   ages(): Readonly<Record<Kind, Milliseconds | undefined>> {
-    const ages = {} as Record<Kind, Milliseconds | undefined>;
-    for (const [kind, reflector] of this.#reflectors) ages[kind] = reflector.ageMs();
-    return ages;
+    const ages = [...this.#reflectors].map(([kind, reflector]) => [kind, reflector.ageMs()]);
+    return Object.fromEntries(ages) as Record<Kind, Milliseconds | undefined>;
   }
 
   status(): ReadonlyMap<Kind, KindStatus> {
@@ -219,7 +222,16 @@ export class Cluster {
 
   #listed(facts: Parameters<NonNullable<ReflectorObserver["listed"]>>): void {
     this.#deps.observer?.listed?.(...facts);
-    if (this.synced()) this.state.listed();
+    if ([...this.#reflectors.values()].every(({ lists }) => lists > 0)) this.#settling ??= this.#settle();
+  }
+
+  async #settle(): Promise<void> {
+    try {
+      for (const _ of this.state.listing()) await this.#pace.step();
+    } catch (err) {
+      this.#deps.log.error({ err }, "Failed to take stock of what was listed");
+    }
+    this.#isSettled = true;
   }
 
   /** A fault of ours must not end the watch: the other objects are none the worse for it. */

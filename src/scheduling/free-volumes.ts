@@ -15,6 +15,8 @@ interface Volumes extends SlotSource {
   compare(a: VolumeId, b: VolumeId): number;
 }
 
+/** Classes whose blocks are written before anybody asks. */
+const preparedMax = 4;
 /** Classes whose blocks are kept at one time, those used last. More than a Pod's open claims can name. */
 const blocksMax = 128;
 
@@ -84,6 +86,18 @@ export class FreeVolumes {
       ids = ids.length === 0 ? slab : [...ids, ...slab].sort((a, b) => this.#volumes.compare(a, b));
     }
     blocks.write(entry.id, ids, this.#volumes);
+  }
+
+  /** Writes the blocks of the largest classes, a node a step: the first decision would have to write them all in one turn. */
+  *prepare(nodes: Iterable<NodeEntry>): Generator<undefined> {
+    const largest = [...this.#counts].sort(([, a], [, b]) => b - a).slice(0, preparedMax);
+    for (const entry of nodes) {
+      for (const [name] of largest) {
+        const blocks = this.blocksOf(name);
+        if (blocks && blocks.lengthOf(entry.id) < 0) this.writeBlock(blocks, entry, name);
+      }
+      yield;
+    }
   }
 
   /** The slab, or who is in the topology. */

@@ -171,9 +171,21 @@ export class ClusterState {
    * capacity in flight (decision 23), and only now is it known which nodes reach them.
    */
   listed(): void {
+    for (const _ of this.listing());
+  }
+
+  /**
+   * The same in steps of microseconds, for a large cluster would take too long in one turn. Changes may come in between; decisions
+   * wait until the last step.
+   */
+  *listing(): Generator<undefined> {
     if (this.#isListed) return;
     this.#isListed = true;
-    for (const claim of this.#objects.claim.values()) trackDemand(this, claim, claim, true);
+    for (const claim of this.#objects.claim.values()) {
+      trackDemand(this, claim, claim, true);
+      yield;
+    }
+    yield* this.volumes.free.prepare(this.topologies.nodes.values());
   }
 
   /** The claim's provisioner gave it back. Of a node that is gone this says nothing new. */

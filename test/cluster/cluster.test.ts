@@ -402,6 +402,20 @@ test("pages end in the same state", async () => {
   expect(world.asked.filter((request) => /\/nodes\?limit=(50|100)\b/.test(request))).toHaveLength(3);
 });
 
+test("what the first lists mean is worked out in slices, and decisions wait for it", async () => {
+  const world = makeWorld();
+  for (let index = 0; index < 600; index++) await world.create("claim", makePVC(`x${index}`));
+  world.cluster.start();
+  const seen = new Set<string>();
+  for (let turn = 0; turn < 2_000 && !world.cluster.synced(); turn++) {
+    const readiness = world.cluster.readiness();
+    if (!readiness.ready) seen.add(readiness.why.replace(/: .*(claim|pod|class).*/, ""));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([...seen]).toContain("not synced yet: taking stock");
+  expect(world.cluster.readiness()).toEqual({ ready: true });
+});
+
 const lives: Record<string, { kind: Kind; key: string; want: object }> = {
   "an object that is there": {
     kind: "volume",

@@ -14,6 +14,7 @@ interface Facts {
 function restarted(
   first: "volumes" | "claims",
   { published, volume, provisioned = true, selected = true }: Facts,
+  isListed = true,
 ): Ledger {
   const ledger = new Ledger(["lvm"]);
   const annotations = { "pv.kubernetes.io/provisioned-by": "csi.example" };
@@ -28,7 +29,7 @@ function restarted(
   ledger.world.add(...(first === "volumes" ? [pv, pvc] : [pvc, pv]));
   ledger.world.apply("node a");
   ledger.world.add(makeCapacity("c", { class: "lvm", on: "a", capacity: "100Gi", version: published }));
-  ledger.state.listed();
+  if (isListed) ledger.state.listed();
   return ledger;
 }
 
@@ -79,6 +80,28 @@ test("a claim that a later list shows bound counts in the same way", () => {
   const ledger = restarted("claims", { published: "500", volume: "499" });
   ledger.volume("y", "lvm", "a", "20Gi", "502").claim("y", "lvm", "20Gi", { selectedNode: "a", volume: "pv-y" });
   expect(ledger.free("lvm", "a")).toEqual([size("80Gi")]);
+});
+
+const meanwhile: Record<string, (ledger: Ledger) => void> = {
+  "the claim is touched": (ledger) => ledger.claim("x", "lvm", "30Gi", { selectedNode: "a", volume: "pv-x" }),
+  "another claim is bound to a volume of its own": (ledger) =>
+    ledger.volume("y", "lvm", "a", "20Gi", "502").claim("y", "lvm", "20Gi", { selectedNode: "a", volume: "pv-y" }),
+  "the volume is touched": (ledger) => ledger.volume("x", "lvm", "a", "30Gi", "503"),
+  "a node comes": (ledger) => ledger.node("b"),
+};
+
+test.for(Object.entries(meanwhile))("stock is taken in steps, and it is all one between which %s", ([, change]) => {
+  const freeAfter = (steps: number): unknown => {
+    const ledger = restarted("claims", { published: "500", volume: "501" }, false);
+    for (const name of ["u", "v"]) ledger.claim(name, "lvm", "1Gi");
+    const taking = ledger.state.listing();
+    for (let step = 0; step < steps; step++) taking.next();
+    change(ledger);
+    for (const _ of taking);
+    return ledger.free("lvm", "a");
+  };
+  const afterwards = freeAfter(100);
+  for (let steps = 1; steps < 8; steps++) expect(freeAfter(steps), `after ${steps} steps`).toEqual(afterwards);
 });
 
 test("where nodes publish all they have, nothing is to be remembered", () => {

@@ -1,6 +1,6 @@
 /** Volumes that are kept for one claim, the order of volumes, and what is counted of them. */
 import { expect, test } from "vitest";
-import { className, volumeName } from "../../src/scheduling/names.ts";
+import { className, nodeName, volumeName } from "../../src/scheduling/names.ts";
 import { World } from "../support/world.ts";
 
 function given(...lines: string[]): World {
@@ -110,6 +110,32 @@ test("blocks of a class are kept while anything of it is free, and then given ba
   expect(blocks()).toBeUndefined();
   world.apply("pv v 1Gi on=a");
   expect(blocks()).not.toBe(first);
+});
+
+test("once everything is listed, every node's blocks of the largest classes lie ready for the first decision", () => {
+  const world = new World();
+  const classes = ["c1", "c2", "c3", "c4", "c5"];
+  for (const [less, name] of classes.entries()) {
+    world.apply(`class ${name}`);
+    for (let disk = 0; disk < 6 - less; disk++) world.apply(`pv ${name}-${disk} 1Gi on=a class=${name}`);
+  }
+  world.apply("node a");
+  world.apply("node b");
+  world.state.listed();
+  const { volumes, topologies } = world.state;
+  const lengths = classes.map((name) =>
+    ["a", "b"].map((node) => {
+      const id = topologies.nodes.get(nodeName(node))?.id ?? -1;
+      return volumes.free.blocksOf(className(name))?.lengthOf(id);
+    }),
+  );
+  expect(lengths).toEqual([
+    [6, 0],
+    [5, 0],
+    [4, 0],
+    [3, 0],
+    [-1, -1],
+  ]);
 });
 
 test("a number is free once its volume is gone, and there are as many as volumes", () => {
