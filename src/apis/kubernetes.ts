@@ -1,5 +1,5 @@
 /** The one door from the API's objects to ours: `translate` is total, whatever it is given. */
-import type { Kind, Kinds, ObjectKey } from "../scheduling/objects.ts";
+import type { Kind, Kinds, ObjectKey, Versioned } from "../scheduling/objects.ts";
 import { readNode, readPod } from "./cluster.ts";
 import { Fault, type Fields, field, isName, object, text } from "./fields.ts";
 import { Interning } from "./interning.ts";
@@ -153,4 +153,10 @@ export function versionOf(raw: unknown): string | undefined {
   if (typeof metadata !== "object" || metadata === null) return undefined;
   const version = field(metadata as Fields, "resourceVersion");
   return typeof version === "string" && version !== "" ? version : undefined;
+}
+
+/** Whether `raw` is this very version of the object: to translate it would tell nothing new. Never throws. */
+export function isVersion(raw: unknown, { uid, resourceVersion }: Versioned): boolean {
+  if (versionOf(raw) !== resourceVersion) return false;
+  return field((raw as { readonly metadata: Fields }).metadata, "uid") === uid;
 }

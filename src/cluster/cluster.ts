@@ -2,7 +2,7 @@
  * What Berth believes of the cluster: a reflector for each kind feeds one state. Reads of the state are synchronous and see every
  * change that was announced; `live` looks past it.
  */
-import { objectPath, Translator, versionOf } from "../apis/kubernetes.ts";
+import { isVersion, keyOf, objectPath, Translator, versionOf } from "../apis/kubernetes.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
@@ -250,16 +250,16 @@ export class Cluster {
   }
 
   #put(kind: Kind, raw: unknown): void {
+    const named = keyOf(kind, raw);
+    const known = named === undefined ? undefined : this.state.get(kind, named);
+    // A relist, or a watch that starts over, tells what is known already (FR-107).
+    if (known && isVersion(raw, known)) return;
     const read = this.#translator.translate(kind, raw);
     if (!read.ok) {
       this.#setAside(kind, { key: read.key, raw, problem: `${read.field}: ${read.problem}` });
       return;
     }
     const { key, object } = read;
-    const known = this.state.get(kind, key);
-    // A relist, or a watch that starts over, tells what is known already (FR-107).
-    const isSame = known?.uid === object.uid && known.resourceVersion === object.resourceVersion;
-    if (isSame && object.resourceVersion !== "") return;
     this.state.set(kind, key, object);
     this.#aside.get(kind)?.delete(key);
     this.#suspicions.seen(kind, key);

@@ -1,7 +1,7 @@
 /** From the API's objects to ours: what is read, what is refused and by which name, and that nothing throws. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { keyOf, kindInfo, objectPath, Translator, translate } from "../../src/apis/kubernetes.ts";
+import { isVersion, keyOf, kindInfo, objectPath, Translator, translate } from "../../src/apis/kubernetes.ts";
 import { nodeName } from "../../src/scheduling/names.ts";
 import { accessModeBits, type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { labelSelector, matchesLabels, matchesNode, nodeSelector } from "../../src/scheduling/selectors.ts";
@@ -721,4 +721,23 @@ test.for(Object.entries(paths))("objectPath: %s", ([, { kind, key, want }]) => {
 test("only waiting Pods are watched, and nodes in small pages", () => {
   expect(kindInfo.pod.fieldSelector).toBe("status.phase=Pending");
   expect(kindInfo.node.pageSize).toBe(100);
+});
+
+const versions: Record<string, { raw: unknown; known?: { uid: string; resourceVersion: string }; same: boolean }> = {
+  "the same uid and version": { raw: { metadata: { uid: "u", resourceVersion: "7" } }, same: true },
+  "another version": { raw: { metadata: { uid: "u", resourceVersion: "8" } }, same: false },
+  "another uid": { raw: { metadata: { uid: "w", resourceVersion: "7" } }, same: false },
+  "no uid": { raw: { metadata: { resourceVersion: "7" } }, same: false },
+  "a version that is no text": { raw: { metadata: { uid: "u", resourceVersion: 7 } }, same: false },
+  "no version on either side": {
+    raw: { metadata: { uid: "u" } },
+    known: { uid: "u", resourceVersion: "" },
+    same: false,
+  },
+  "no metadata": { raw: {}, same: false },
+  "no object": { raw: null, same: false },
+};
+
+test.for(Object.entries(versions))("what comes is the version that is known: %s", ([, { raw, known, same }]) => {
+  expect(isVersion(raw, { deleting: false, ...(known ?? { uid: "u", resourceVersion: "7" }) })).toBe(same);
 });
