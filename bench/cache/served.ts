@@ -21,7 +21,7 @@ export class ServedApi {
   /** Plurals whose next watch from a version on is told that the version is too old. */
   readonly #compacted = new Set<string>();
 
-  /** @param streamsLists  whether it knows sendInitialEvents, which servers before 1.34 do not by default */
+  /** @param streamsLists  whether it knows sendInitialEvents, as kube-apiserver by default does in 1.32 and from 1.34 on */
   constructor(runtime: Runtime, streamsLists: boolean) {
     this.#runtime = runtime;
     this.#streamsLists = streamsLists;

@@ -184,7 +184,8 @@ export class Reflector {
     this.#relists = false;
     if (version !== undefined) return failure;
     this.#wantsPages = true;
-    // Servers without WatchList say so, as those before 1.34 do by default: once is enough, and nothing is to be waited for.
+    // Without the WatchList gate (on by default in 1.32 and from 1.34) servers say so: once is enough, and there is nothing to wait for.
+    // @see apimachinery pkg/apis/meta/internalversion/validation/validation.go, ValidateListOptions
     this.#streams = status !== 400 && status !== 403 && status !== 422;
     return this.#streams ? failure : undefined;
   }
