@@ -87,8 +87,8 @@ interface Run {
 async function run({ size, streamsLists, server, subject, done }: Run): Promise<CacheBench> {
   await subject.hasListed(kindsListed);
   const synced = [...subject.listed];
+  const seconds = (await subject.isReady()) / 1_000;
   const first = await subject.read();
-  const seconds = (synced.at(-1)?.afterMs ?? 0) / 1_000;
   const sync = phaseOf({
     name: "sync",
     seconds,

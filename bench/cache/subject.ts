@@ -71,6 +71,12 @@ export class Subject {
     await this.#until(`${count} lists`, async () => this.#listed.length >= count && this.#ports.size === 2);
   }
 
+  /** Until it answers for Pods with claims; how long after the process began that was. */
+  async isReady(): Promise<number> {
+    await this.#until("readiness", async () => (await this.#debug("/readyz")).ok);
+    return performance.now() - this.#begun;
+  }
+
   /** Until it has taken over so many changes in all; answers how long that took. */
   async hasTakenOver(changes: number): Promise<number> {
     const begun = performance.now();
@@ -79,8 +85,7 @@ export class Subject {
   }
 
   async changes(): Promise<number> {
-    const port = this.#ports.get("metrics and explanations");
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const text = await (await this.#debug("/metrics")).text();
     let sum = 0;
     for (const [, value] of text.matchAll(/^berth_watch_changes_total\{.*\} (\d+)$/gm)) sum += Number(value);
     return sum;
@@ -98,6 +103,10 @@ export class Subject {
   async end(): Promise<void> {
     await this.#child.end();
     rmSync(this.#folder, { recursive: true });
+  }
+
+  #debug(path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#ports.get("metrics and explanations")}${path}`);
   }
 
   #heard(line: string): void {

@@ -6,6 +6,7 @@ import type { Exchange, HttpReply, Milliseconds, Runtime } from "../runtime/runt
 import { Turns } from "../runtime/turns.ts";
 import { bytesOf, linesOf } from "./lines.ts";
 import { type Failure, failureOf, noAnswer, type Outcome } from "./outcome.ts";
+import { withoutBulk } from "./trim.ts";
 
 /** Every patch names its type: the API refuses plain JSON (FR-080). */
 const patchTypes = {
@@ -39,7 +40,8 @@ const replyBytesMax = 256 << 20;
 /** etcd holds objects of 1.5 MiB at most, some servers are set to more. */
 const lineBytesMax = 16 << 20;
 
-const turnBytesMin = 128 << 10;
+/** What is so large is a page. */
+const pageBytesMin = 128 << 10;
 const readTriesMax = 3;
 /** Between tries: long enough for a connection to be opened anew, short beside what waits for the answer. */
 const retryFirstMs = 100;
@@ -148,8 +150,9 @@ export class ApiClient {
       const bytes = await bytesOf(reply.body, replyBytesMax);
       length = bytes.length;
       // A page takes milliseconds to parse; those of several kinds are not to come in one turn.
-      if (bytes.length > turnBytesMin) await this.#turns.next();
-      body = decode(bytes);
+      const isPage = bytes.length > pageBytesMin;
+      if (isPage) await this.#turns.next();
+      body = decode(bytes, isPage);
     } catch (problem) {
       // A read without its body is nothing; a write has happened, and the status says so (FR-079).
       if (succeeded && !isWrite) return noAnswer(problem, false);
@@ -195,9 +198,10 @@ function isTransient({ status }: Failure): boolean {
   return status === undefined || status === 429 || status >= 500;
 }
 
-function decode(bytes: Buffer): unknown {
+function decode(bytes: Buffer, isPage = false): unknown {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    const text = bytes.toString("utf8");
+    return JSON.parse(isPage ? withoutBulk(text) : text);
   } catch {
     return undefined;
   }
@@ -209,7 +213,7 @@ async function* one(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
 
 async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
   for await (const line of linesOf(body, lineBytesMax)) {
-    const event: unknown = JSON.parse(line);
+    const event: unknown = JSON.parse(withoutBulk(line));
     if (typeof event !== "object" || event === null) throw new SyntaxError("a watch event that is no object");
     const { type, object } = event as Record<string, unknown>;
     if (typeof type !== "string") throw new SyntaxError("a watch event without a type");
