@@ -34,12 +34,13 @@ export class Child {
     if (stdout) createInterface({ input: stdout }).on("line", line);
   }
 
-  get pid(): number {
-    return this.#process.pid ?? 0;
+  get hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
   /** The next thing that it says. @throws Error where it ends instead */
   async told<T>(): Promise<T> {
+    if (this.hasEnded) throw new Error(`${this.#process.spawnargs.at(1)} has ended`);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const heard = (message: unknown): void => resolve(message as T);
     const ended = (): void => reject(new Error(`${this.#process.spawnargs.at(1)} has ended`));
@@ -61,7 +62,7 @@ export class Child {
   }
 
   async end(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    if (this.hasEnded) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#process.once("exit", () => resolve());
     this.#process.kill("SIGTERM");

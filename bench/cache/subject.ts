@@ -125,6 +125,7 @@ export class Subject {
   async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
     const begun = performance.now();
     while (!(await isSo())) {
+      if (this.#child.hasEnded) throw new Error(`Berth ended before ${what}`);
       if (performance.now() - begun > patienceMs) throw new Error(`waited in vain for ${what}`);
       await runtime.sleep(lookMs);
     }
