@@ -24,8 +24,8 @@ export interface Commitment {
   wasReserved: boolean;
   /** The written object's resourceVersion, or that of the read that found it so. */
   version: string | undefined;
-  /** The watch has shown it. */
-  seen: boolean;
+  /** The newest version in which the watch has shown it: older ones than the write are of an earlier life. */
+  seen: string | undefined;
   /** An earlier run of the Pod promised it, and its write may be on the way. */
   readonly isInherited: boolean;
 }
@@ -56,7 +56,7 @@ export function commitmentOf(
     wasReserved:
       planned.kind === "static" && planned.volume.claimRef !== undefined && !planned.volume.boundByController,
     version: found ? version : undefined,
-    seen: found,
+    seen: found ? version : undefined,
     isInherited,
   };
 }
@@ -80,6 +80,11 @@ export function isAtLeast(version: string, other: string): boolean {
   if (version === other) return true;
   if (!/^\d+$/.test(version) || !/^\d+$/.test(other)) return false;
   return version.length === other.length ? version > other : version.length > other.length;
+}
+
+/** Whether a version is known to come before the other. */
+export function isOlder(version: string, other: string): boolean {
+  return [version, other].every((one) => /^\d+$/.test(one)) && !isAtLeast(version, other);
 }
 
 /**

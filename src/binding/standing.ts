@@ -10,7 +10,7 @@ import type { NodeName, VolumeName } from "../scheduling/names.ts";
 import type { Claim, Node, Volume } from "../scheduling/objects.ts";
 import { matchesNode } from "../scheduling/selectors.ts";
 import type { ClusterState } from "../scheduling/state.ts";
-import { type Commitment, isAtLeast } from "./commitment.ts";
+import { type Commitment, isAtLeast, isOlder } from "./commitment.ts";
 
 export type Standing =
   | { readonly kind: "bound" }
@@ -77,8 +77,8 @@ function ofStatic(
   const volume = findPlanned(state, planned);
   if (typeof volume === "string") return astray(volume);
   const isOurs = volume.claimRef?.uid === claim.uid;
-  if (isOurs) commitment.seen = true;
-  else if (commitment.seen || isShown(volume.resourceVersion, commitment)) {
+  if (isOurs) commitment.seen = volume.resourceVersion;
+  else if (isShown(volume.resourceVersion, commitment)) {
     const by = volume.claimRef;
     return astray(
       by && (by.uid !== undefined || by.claim !== claim.key)
@@ -98,8 +98,8 @@ function ofStatic(
 
 function ofProvision(state: ClusterState, node: Node, claim: Claim, commitment: Commitment): Standing {
   if (claim.volumeName !== undefined) return ofProvisioned(state, node, claim, claim.volumeName);
-  if (claim.selectedNode === node.name) commitment.seen = true;
-  else if (commitment.seen || isShown(claim.resourceVersion, commitment)) {
+  if (claim.selectedNode === node.name) commitment.seen = claim.resourceVersion;
+  else if (isShown(claim.resourceVersion, commitment)) {
     if (claim.selectedNode !== undefined) {
       return astray(`selected-node of claim ${claim.key} was changed to ${claim.selectedNode}`);
     }
@@ -135,9 +135,10 @@ function findPlanned(state: ClusterState, planned: Volume): Volume | string {
   return volume.uid === uid ? volume : `volume ${name} was deleted and created anew`;
 }
 
-/** Whether the watch is past our write, and so would show it. */
-function isShown(version: string, commitment: Commitment): boolean {
-  return commitment.version !== undefined && isAtLeast(version, commitment.version);
+/** Whether the watch is past our write, and so would show it; or did, be it that no version is known. */
+function isShown(now: string, { version, seen }: Commitment): boolean {
+  if (version === undefined) return seen !== undefined;
+  return isAtLeast(now, version) || (seen !== undefined && !isOlder(seen, version));
 }
 
 /** By the affinity that counts on the node: that of a bound in-tree volume is its CSI driver's there (scenario 130). */

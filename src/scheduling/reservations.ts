@@ -131,7 +131,7 @@ export class Reservations {
     // Reserved by name alone it may be meant for this very claim.
     const isAnothers = claimRef.uid === undefined ? claimRef.claim !== assumption.claim : !isOurs;
     const isOld = isLaterVersion(assumption.version ?? "", resourceVersion);
-    if (isOurs || (isAnothers && !isOld)) this.#end(assumption);
+    if ((isOurs || isAnothers) && !isOld) this.#end(assumption);
   }
 
   /** The volume that is promised to the claim was read, or written, at this version. */

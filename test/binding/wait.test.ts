@@ -211,6 +211,25 @@ describe("static volumes", () => {
     expect(bind.answer).toBe("ok");
   });
 
+  test("step 3: nor is one in which an earlier claimRef of the claim was, and then was not", async () => {
+    await world.pv("a", { on: "n1" });
+    const { metadata } = await world.pvc("x");
+    pod = await world.pod("p", ["x"]);
+    const { cluster } = await world.start();
+    cluster.hold("volume");
+    const claimRef = { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace: "d", name: "x", uid: metadata.uid };
+    await world.patch("volume", "a", { spec: { claimRef } });
+    await world.patch("volume", "a", { spec: { claimRef: null } });
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(1_000);
+    expect(world.writes.map(({ status }) => status)).toEqual([409, 200]);
+    cluster.release("volume");
+    await world.runtime.settle();
+    expect(bind.answer).toBeUndefined();
+    await world.controlVolumes();
+    expect(bind.answer).toBe("ok");
+  });
+
   test("decision 21: a pod that left the cache is not gone for that", async () => {
     const bind = await waitStatic();
     world.berth.cluster.state.delete("pod", "d/p");

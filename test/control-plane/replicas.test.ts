@@ -91,7 +91,9 @@ async function inTheMiddle(lab: Lab, { how, begin, mend }: Ending, leader: Linke
   await arriving;
   mend?.(leader);
   if (mend) await untilLeads(follower, [leader]);
-  await until("all Pods are placed", async () => (await waitingPods(lab.stage, how)).length === 0);
+  for (const namespace of [how, `after-${how}`]) {
+    await until("all Pods are placed", async () => (await waitingPods(lab.stage, namespace)).length === 0);
+  }
   expect(await audit(lab.stage), how).toEqual([]);
 }
 

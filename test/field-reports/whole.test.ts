@@ -166,7 +166,7 @@ test.for(["Running", "Pending"])(
   },
 );
 
-test("FR-116: lists come in pages, Pods only as far as they wait, and what no decision reads is dropped on arrival", async () => {
+test("FR-116: lists come in streams or pages, Pods only as far as they wait, and what no decision reads is dropped on arrival", async () => {
   const runtime = virtualRuntime();
   const server = new ApiServer({ runtime, protectsVolumes: false });
   const asked: URL[] = [];
@@ -175,19 +175,23 @@ test("FR-116: lists come in pages, Pods only as far as they wait, and what no de
     return server.exchange(request, signal);
   };
   const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
-  const berth: Berth = await startBerth({ exchange, runtime, config: defaults, log, version: "test" });
-  await runtime.advance(1_000);
+  const inPages = { ...defaults, cache: { ...defaults.cache, streamsLists: false } };
+  for (const config of [defaults, inPages]) {
+    const berth: Berth = await startBerth({ exchange, runtime, config, log, version: "test" });
+    await runtime.advance(1_000);
+    const stopped = berth.stop();
+    await runtime.advance(30_000);
+    await stopped;
+  }
   for (const { path, fieldSelector } of Object.values(kindInfo)) {
     const requests = asked.filter(({ pathname }) => pathname === path);
+    expect(requests.filter(({ searchParams }) => searchParams.has("sendInitialEvents"))).toHaveLength(1);
     const lists = requests.filter(({ searchParams }) => !searchParams.has("watch"));
     expect(lists.length).toBeGreaterThan(0);
     for (const { searchParams } of lists) expect(Number(searchParams.get("limit"))).toBeGreaterThan(0);
     for (const { searchParams } of requests) expect(searchParams.get("fieldSelector")).toBe(fieldSelector ?? null);
   }
   expect(kindInfo.pod.fieldSelector).toBe("status.phase=Pending");
-  const stopped = berth.stop();
-  await runtime.advance(30_000);
-  await stopped;
 
   const bulk = "z".repeat(8 << 10);
   const translator = new Translator();

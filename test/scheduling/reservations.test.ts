@@ -170,7 +170,10 @@ test("what the watch shows late, of before the version that a promise stands on,
   const standing = (): boolean => reservations.of(claimUid("ux")) !== undefined;
   reservations.standsOn(claimUid("ux"), "5");
   reservations.standsOn(claimUid("nobody"), "5");
-  world.add(makePV("v-a", { on: "a", claim: "y", version: "4" }));
+  world.add(makePV("v-a", { on: "a", claim: "y", version: "3" }));
+  expect(standing()).toBe(true);
+  // Nor for it: the claim's own claimRef of an earlier try, which was taken off before the promise was written.
+  world.add(makePV("v-a", { on: "a", claim: "x", claimUid: "ux", version: "4" }));
   expect(standing()).toBe(true);
   world.add(makePV("v-a", { on: "a", claim: "y", version: "6" }));
   expect(standing()).toBe(false);

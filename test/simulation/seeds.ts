@@ -19,4 +19,8 @@ export const keptSeeds: readonly Kept[] = [
   { seed: 159, found: "looking after an old bind made its Pod forget the promises of a newer one" },
   { seed: 1004, found: "a watch that caught up ended a promise by what was older than its write" },
   { seed: 1650, found: "a selected-node that the provisioner took back was written again after its answer was lost" },
+  {
+    seed: 64562043,
+    found: "a watch that caught up showed an older claimRef of the claim, and then none: promise and bind ended",
+  },
 ];
