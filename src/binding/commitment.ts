@@ -2,6 +2,7 @@
 import type { NodeName } from "../scheduling/names.ts";
 import type { Claim, Volume } from "../scheduling/objects.ts";
 import type { PlannedClaim } from "../scheduling/plan.ts";
+import { isLaterVersion } from "../scheduling/versions.ts";
 
 /**
  *          write sent              answered, or read back as ours
@@ -77,14 +78,7 @@ export function isWritten(planned: PlannedClaim, node: NodeName): boolean {
 
 /** Whether a version is the other or a later one; where they are no integers, only whether it is the same. */
 export function isAtLeast(version: string, other: string): boolean {
-  if (version === other) return true;
-  if (!/^\d+$/.test(version) || !/^\d+$/.test(other)) return false;
-  return version.length === other.length ? version > other : version.length > other.length;
-}
-
-/** Whether a version is known to come before the other. */
-export function isOlder(version: string, other: string): boolean {
-  return [version, other].every((one) => /^\d+$/.test(one)) && !isAtLeast(version, other);
+  return version === other || isLaterVersion(version, other) === true;
 }
 
 /**

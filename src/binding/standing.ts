@@ -10,7 +10,8 @@ import type { NodeName, VolumeName } from "../scheduling/names.ts";
 import type { Claim, Node, Volume } from "../scheduling/objects.ts";
 import { matchesNode } from "../scheduling/selectors.ts";
 import type { ClusterState } from "../scheduling/state.ts";
-import { type Commitment, isAtLeast, isOlder } from "./commitment.ts";
+import { isLaterVersion } from "../scheduling/versions.ts";
+import { type Commitment, isAtLeast } from "./commitment.ts";
 
 export type Standing =
   | { readonly kind: "bound" }
@@ -138,7 +139,7 @@ function findPlanned(state: ClusterState, planned: Volume): Volume | string {
 /** Whether the watch is past our write, and so would show it; or did, be it that no version is known. */
 function isShown(now: string, { version, seen }: Commitment): boolean {
   if (version === undefined) return seen !== undefined;
-  return isAtLeast(now, version) || (seen !== undefined && !isOlder(seen, version));
+  return isAtLeast(now, version) || (seen !== undefined && !isLaterVersion(version, seen));
 }
 
 /** By the affinity that counts on the node: that of a bound in-tree volume is its CSI driver's there (scenario 130). */

@@ -478,14 +478,17 @@ const streamless: Record<string, Script> = {
   },
 };
 
+/** A server that answers so when initial events are asked for, and has one object in pages. */
+function askedForStreams(answer: Script): ReturnType<typeof start> {
+  const script: Script = (asked, signal) => {
+    if (!asked.isWatch) return listOf("10", [object("a", "1")]);
+    return asked.query.has("sendInitialEvents") ? answer(asked, signal) : silent(asked, signal);
+  };
+  return start(script, { streams: true });
+}
+
 test.for(Object.entries(streamless))("pages stand in for initial events where the server %s", async ([, answer]) => {
-  const world = start(
-    (asked, signal) => {
-      if (!asked.isWatch) return listOf("10", [object("a", "1")]);
-      return asked.query.get("sendInitialEvents") ? answer(asked, signal) : silent(asked, signal);
-    },
-    { streams: true },
-  );
+  const world = askedForStreams(answer);
   await world.runtime.advance(5_000);
   expect(world.reflector.lists).toBe(1);
   expect([...world.objects.keys()]).toEqual(["a"]);
@@ -493,13 +496,7 @@ test.for(Object.entries(streamless))("pages stand in for initial events where th
 
 /** Lists anew a minute after the first list, and says how each was asked for. */
 async function twoLists(answer: Script): Promise<{ forms: string[]; firstAt: number | undefined }> {
-  const world = start(
-    (asked, signal) => {
-      if (!asked.isWatch) return listOf("10", [object("a", "1")]);
-      return asked.query.has("sendInitialEvents") ? answer(asked, signal) : silent(asked, signal);
-    },
-    { streams: true },
-  );
+  const world = askedForStreams(answer);
   await world.runtime.advance(60_000);
   world.reflector.relist();
   await world.runtime.advance(5_000);
