@@ -41,7 +41,8 @@ interface Bind {
 
 /** @returns what went wrong */
 async function bind({ PodName: name, PodNamespace: namespace, PodUID: uid, Node: node }: Bind): Promise<string> {
-  const failures = await Promise.all(claimsOf(name).map((claim) => prebind(namespace, node, claim)));
+  const claims = claimsOf(name).filter((claim) => uids.has(claim.name));
+  const failures = await Promise.all(claims.map((claim) => prebind(namespace, node, claim)));
   const failure = failures.find((one) => one !== "");
   if (failure !== undefined) return failure;
   const target = { apiVersion: "v1", kind: "Node", name: node };

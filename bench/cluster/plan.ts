@@ -8,7 +8,7 @@ export interface Size {
   readonly pods: number;
   readonly windowMs: number;
   readonly subjects: readonly SubjectName[];
-  /** Of the burst of Pods without claims, of "no volumes" and Berth. */
+  /** Of the burst of Pods without claims, of "no volumes", the null extender and Berth. */
   readonly free?: { readonly pods: number; readonly atLeast: number };
   /** Least values of Berth's rate over others', and by itself. */
   readonly least: {
@@ -66,7 +66,7 @@ export const smokePlan: Plan = {
 export function tasksOf({ nodes, pods, windowMs, subjects, free }: Size): Task[] {
   const withClaims = subjects.map((subject) => ({ nodes, subject, pods, hasClaims: true, windowMs }));
   if (!free) return withClaims;
-  const alone = (["no volumes", "Berth"] as const).map((subject) => ({
+  const alone = (["no volumes", "null extender", "Berth"] as const).map((subject) => ({
     nodes,
     subject,
     pods: free.pods,
