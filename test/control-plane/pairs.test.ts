@@ -79,7 +79,7 @@ async function startScheduler(lab: Lab, berth: Replica): Promise<KubeScheduler> 
 
 /** Resolves to the one whose kube-scheduler took the Lease last, once it has been taken so often. */
 async function leading(lab: Lab, pairs: readonly Pair[], times: number): Promise<Pair> {
-  const taken = /^.(\d+ [\d:.]+) .*Successfully acquired lease/gm;
+  const taken = /^.(\d+ [\d:.]+) .*[Ss]uccessfully acquired lease/gm;
   const acquisitions = () =>
     pairs.flatMap((pair) => [...lab.log(pair.berth.name).matchAll(taken)].map(([, at = ""]) => ({ at, pair })));
   await until(`the Lease was taken ${times} times`, async () => acquisitions().length === times);
