@@ -67,6 +67,8 @@ export interface Config {
     readonly bindBodyBytesMax: number;
     /** Calls in progress, binds apart; one more is answered 503. */
     readonly callsMax: number;
+    /** Of their bodies together, read or not yet; a call beyond that is answered 503, unless it is alone. */
+    readonly bodiesBytesMax: number;
     /** How long a stop waits for the calls in progress. */
     readonly drainTimeoutMs: Milliseconds;
   };
@@ -95,7 +97,13 @@ export const defaults: Config = freeze({
   // Well within the 5 s that kube-scheduler waits for an extender by default.
   liveReads: { timeoutMs: 2_000, perCallMax: 32, inParallelMax: 8 },
   // 64 MiB holds about 4,000 whole Nodes.
-  limits: { bodyBytesMax: 64 << 20, bindBodyBytesMax: 64 << 10, callsMax: 64, drainTimeoutMs: 20_000 },
+  limits: {
+    bodyBytesMax: 64 << 20,
+    bindBodyBytesMax: 64 << 10,
+    callsMax: 64,
+    bodiesBytesMax: 128 << 20,
+    drainTimeoutMs: 20_000,
+  },
   capacity: { pollIntervalMs: 60_000 },
   leaderElection: defaultElection,
   scoring: defaultScoring,
@@ -136,6 +144,7 @@ export const fileKeys: Section = {
       bodySizeMax: field("bodyBytesMax", bytes),
       bindBodySizeMax: field("bindBodyBytesMax", bytes),
       callsMax: field("callsMax", count),
+      bodiesSizeMax: field("bodiesBytesMax", bytes),
       drainTimeout: field("drainTimeoutMs", duration),
     },
   },

@@ -35,8 +35,8 @@ export type ErrorCause =
   | "malformed"
   | "bind";
 
-/** Why a call was turned away with 503. */
-export type RejectionCause = "draining" | "overloaded";
+/** Why nothing was done for a call: answered 503, or its caller went before its turn came. */
+export type RejectionCause = "draining" | "tooManyCalls" | "tooManyBytes" | "callerGone";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -61,7 +61,7 @@ export function createMetrics(registry = new Registry()) {
     }),
     callsRejected: new Counter({
       name: `${prefix}_calls_rejected_total`,
-      help: "Calls turned away with 503, by cause.",
+      help: "Calls for which nothing was done, by cause: turned away with 503, or the caller went before their turn came.",
       labelNames: ["verb", "cause"],
       registers,
     }),

@@ -30,7 +30,7 @@ binding: {timeout: 10m}
 holds: {ttl: 1m30s, podsMax: 7, nodesMax: 2}
 cache: {staleAfter: 2m, streamsLists: false}
 liveReads: {timeout: 500ms, perCallMax: 3, inParallelMax: 1}
-limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, drainTimeout: 1s}
+limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, bodiesSizeMax: 32Mi, drainTimeout: 1s}
 capacity: {pollInterval: 10s}
 leaderElection:
   {mode: answers, resourceNamespace: berth, resourceName: x, leaseDuration: 20s, renewDeadline: 10s, retryPeriod: 2s}
@@ -52,7 +52,13 @@ disks: [{label: example.com/disk, kind: partitions}]
     holds: { ttlMs: 90_000, podsMax: 7, nodesMax: 2 },
     cache: { staleAfterMs: 120_000, streamsLists: false },
     liveReads: { timeoutMs: 500, perCallMax: 3, inParallelMax: 1 },
-    limits: { bodyBytesMax: 16 << 20, bindBodyBytesMax: 1024, callsMax: 5, drainTimeoutMs: 1000 },
+    limits: {
+      bodyBytesMax: 16 << 20,
+      bindBodyBytesMax: 1024,
+      callsMax: 5,
+      bodiesBytesMax: 32 << 20,
+      drainTimeoutMs: 1000,
+    },
     capacity: { pollIntervalMs: 10_000 },
     leaderElection: {
       mode: "answers",

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { collectDefaultMetrics } from "prom-client";
 import { applyFlags, type Config, ConfigError, checkListeners, defaults, parseConfig } from "../config.ts";
-import { type Listener, listen } from "../http/listener.ts";
+import { type Listener, type ListenOptions, listen } from "../http/listener.ts";
 import { findConnection } from "../kube/kube-config.ts";
 import { Transport } from "../kube/transport.ts";
 import { createLog, type Log } from "../log.ts";
@@ -111,19 +111,23 @@ export async function serveBerth({ berth, config, log, runtime }: ServeOptions):
       { path: path.slice(0, 100), bodyBytesMax },
       "Turned away a body that is too large: set nodeCacheCapable to true in kube-scheduler's extenders, or raise limits.bodyBytesMax",
     );
-  const open = async (name: string, handler: Berth["debug"], { host, port }: typeof where): Promise<Listener> => {
+  const open = async (
+    name: string,
+    faces: Pick<ListenOptions, "handler" | "admit">,
+    { host, port }: typeof where,
+  ): Promise<Listener> => {
     try {
-      const listener = await listen({ handler, host, port, bodyLimitBytes: bodyBytesMax, onFault, onTooLarge });
+      const listener = await listen({ ...faces, host, port, bodyLimitBytes: bodyBytesMax, onFault, onTooLarge });
       log.info({ address: `${host}:${listener.port}` }, `Listening for ${name}`);
       return listener;
     } catch (error) {
       throw new Misuse(`cannot listen on ${host}:${port} (${(error as Error).message}); choose another address`);
     }
   };
-  const extender = await open("kube-scheduler", berth.extender, where);
+  const extender = await open("kube-scheduler", { handler: berth.extender, admit: berth.admit }, where);
   let debug: Listener;
   try {
-    debug = await open("metrics and explanations", berth.debug, debugListen);
+    debug = await open("metrics and explanations", { handler: berth.debug }, debugListen);
   } catch (error) {
     await extender.closeNow();
     throw error;

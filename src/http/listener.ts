@@ -1,6 +1,7 @@
 /** Serves an `Exchange` over real HTTP. The only file that knows fastify; what it serves knows no sockets. */
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import type { Exchange, HttpReply, HttpRequest, Milliseconds } from "../runtime/runtime.ts";
+import type { Admission, Exchange, HttpReply, HttpRequest, Milliseconds, RequestHead } from "../runtime/runtime.ts";
+import { Turns } from "../runtime/turns.ts";
 
 /** Go's clients keep idle connections 90 s and never repeat a POST that met our closing one, so ours stay longer. */
 const keepAliveTimeoutMs: Milliseconds = 120_000;
@@ -10,6 +11,8 @@ const requestTimeoutMs: Milliseconds = 60_000;
 
 export interface ListenOptions {
   readonly handler: Exchange;
+  /** Asked about each request before its body is read; all come in where it is left out. */
+  readonly admit?: (head: RequestHead) => Admission;
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
@@ -33,8 +36,8 @@ export interface Listener {
 
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { handler, host, port, bodyLimitBytes, tls, onFault, onTooLarge } = options;
-  const state: Serving = { open: new Set(), isDraining: false };
+  const { handler, admit, host, port, bodyLimitBytes, tls, onFault, onTooLarge } = options;
+  const state: Serving = { open: new Set(), visits: new WeakMap(), isDraining: false, turns: new Turns(eventLoop) };
   const app = fastify({
     logger: false,
     bodyLimit: bodyLimitBytes,
@@ -52,6 +55,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (status === 413) onTooLarge?.(request.url);
     reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
   });
+  if (admit) {
+    app.addHook("onRequest", (request, reply, done) => {
+      if (enter(request, reply, admit(headOf(request)), state)) done();
+    });
+  }
   app.all("*", (request, reply) => serve(request, reply, handler, state));
 
   await app.listen({ host, port });
@@ -78,7 +86,38 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 interface Serving {
   /** One for each request whose reply has not gone out. */
   readonly open: Set<AbortController>;
+  /** Of the requests that were let in by name. */
+  readonly visits: WeakMap<FastifyRequest["raw"], Visit>;
+  readonly turns: Turns;
   isDraining: boolean;
+}
+
+interface Visit {
+  readonly isLong: boolean;
+  begun: boolean;
+}
+
+/** Of Node itself: whoever serves sockets waits for them. */
+const eventLoop = { yield: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)) };
+
+function headOf({ raw }: FastifyRequest): RequestHead {
+  const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
+  const bodyBytes = encoding !== undefined ? undefined : Number(length ?? 0);
+  return { method: raw.method ?? "GET", path: raw.url ?? "/", bodyBytes };
+}
+
+/** Returns whether it may come in. Whoever may not is answered: Node throws the rest of the request away and keeps the connection. */
+function enter(request: FastifyRequest, reply: FastifyReply, admission: Admission, state: Serving): boolean {
+  if (admission.kind === "refused") {
+    const { status, headers, body } = admission.reply;
+    if (state.isDraining) reply.header("connection", "close");
+    reply.code(status).headers(headers).send(body);
+    return false;
+  }
+  const visit = { isLong: admission.isLong, begun: false };
+  state.visits.set(request.raw, visit);
+  reply.raw.once("close", () => admission.leave(visit.begun));
+  return true;
 }
 
 async function serve(
@@ -99,6 +138,12 @@ async function serve(
     if (state.isDraining) socket.end();
   });
 
+  const visit = state.visits.get(request.raw);
+  if (visit?.isLong) {
+    await state.turns.next();
+    if (controller.signal.aborted) return reply.hijack();
+  }
+  if (visit) visit.begun = true;
   const { status, headers, body } = await handler(toHttpRequest(request), controller.signal);
   if (raw.destroyed) return reply.hijack();
   if (state.isDraining) reply.header("connection", "close");

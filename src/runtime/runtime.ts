@@ -52,3 +52,24 @@ export interface HttpReply {
  * A transport rejects with an Error when there was no reply (refused, reset, timed out): the request may have taken effect.
  */
 export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<HttpReply>;
+
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Undefined where the length is not told beforehand. */
+  readonly bodyBytes: number | undefined;
+}
+
+/** What becomes of a request whose body has not been read. */
+export type Admission =
+  /** It is answered so, and its body is thrown away as it comes. */
+  | { readonly kind: "refused"; readonly reply: HttpReply }
+  | {
+      readonly kind: "admitted";
+      /** It is long work: one of them a turn of the event loop, and none for a caller who has gone. */
+      readonly isLong: boolean;
+      /** Called once, when its reply is out or its connection has broken; `begun` says whether the handler was called. */
+      readonly leave: (begun: boolean) => void;
+    };

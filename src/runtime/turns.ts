@@ -5,10 +5,10 @@
 import type { Runtime } from "./runtime.ts";
 
 export class Turns {
-  readonly #runtime: Runtime;
+  readonly #runtime: Pick<Runtime, "yield">;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(runtime: Runtime) {
+  constructor(runtime: Pick<Runtime, "yield">) {
     this.#runtime = runtime;
   }
 

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { ApiClient } from "../kube/client.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
-import type { Exchange, Milliseconds, Runtime } from "../runtime/runtime.ts";
+import type { Admission, Exchange, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
 import { type ClassName, className, type PodUid } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import { ClusterState } from "../scheduling/state.ts";
@@ -50,6 +50,8 @@ export interface Election {
 export interface Berth {
   /** What kube-scheduler calls. */
   readonly extender: Exchange;
+  /** Whether a call of the extender may come in, for a listener to ask before it reads the body. */
+  readonly admit: (head: RequestHead) => Admission;
   /** Metrics and explanations. */
   readonly debug: Exchange;
   readonly cluster: Cluster;
@@ -123,6 +125,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
   };
   return {
     extender: server.extender,
+    admit: server.admit,
     debug: server.debug,
     cluster,
     stop: () => (stopped ??= stop()),

@@ -2,16 +2,35 @@
 
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
-import type { Metrics, RejectionCause, Verb } from "../metrics.ts";
-import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
+import { type Metrics, type RejectionCause, type Verb, verbs } from "../metrics.ts";
+import type { Admission, HttpReply, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
 import type { Handler } from "./parts.ts";
 import { failureReply } from "./replies.ts";
+import { pathOf } from "./router.ts";
+
+type Counts = Record<Verb, number>;
+
+const passage: Admission = { kind: "admitted", isLong: false, leave: () => {} };
+const messages: Readonly<Record<Exclude<RejectionCause, "callerGone">, string>> = {
+  draining: "stopping; ask again",
+  tooManyCalls: "too many calls in progress; ask again",
+  tooManyBytes: "too many bytes of calls in progress; ask again",
+};
+
+export function pathOfVerb(verb: Verb): string {
+  return `/v1/${verb}`;
+}
 
 export class Calls {
-  readonly #inProgress: Record<Verb, number> = { filter: 0, prioritize: 0, preempt: 0, bind: 0 };
+  /** From the head of a request to the end of its reply, where a listener asks before it reads. */
+  readonly #inside: Counts = { filter: 0, prioritize: 0, preempt: 0, bind: 0 };
+  /** In the hands of their handlers. */
+  readonly #inProgress: Counts = { filter: 0, prioritize: 0, preempt: 0, bind: 0 };
   readonly #config: Config;
   readonly #metrics: Metrics;
   readonly #log: Log;
+  /** Of the bodies of those inside. */
+  #bytes = 0;
   #draining = false;
   #whenIdle: (() => void)[] = [];
 
@@ -30,18 +49,50 @@ export class Calls {
     this.#draining = true;
   }
 
+  /**
+   * Before a body is read: what cannot be served soon is turned away while that costs next to nothing. Binds have a share of
+   * their own, and whatever is no verb passes.
+   */
+  enter({ method, path, bodyBytes }: RequestHead): Admission {
+    const asked = pathOf(path);
+    const verb = verbs.find((name) => asked === pathOfVerb(name));
+    if (verb === undefined || method !== "POST") return passage;
+    const { bodyBytesMax, bindBodyBytesMax, bodiesBytesMax } = this.#config.limits;
+    const isBind = verb === "bind";
+    if (isBind && bodyBytes !== undefined && bodyBytes > bindBodyBytesMax) {
+      return { kind: "refused", reply: this.#tooLarge(verb, bindBodyBytesMax) };
+    }
+    // Of a body whose length nobody tells the worst is thought. A bind counts by its place, and what is too large is not read.
+    const told = bodyBytes ?? bodyBytesMax;
+    const bytes = (isBind && bodyBytes !== undefined) || told > bodyBytesMax ? 0 : told;
+    const cause = this.#draining
+      ? "draining"
+      : this.#isFull(verb, this.#inside)
+        ? "tooManyCalls"
+        : this.#bytes > 0 && this.#bytes + bytes > bodiesBytesMax
+          ? "tooManyBytes"
+          : undefined;
+    if (cause) return { kind: "refused", reply: this.#reject(verb, cause) };
+    this.#inside[verb]++;
+    this.#bytes += bytes;
+    const leave = (begun: boolean): void => {
+      this.#inside[verb]--;
+      this.#bytes -= bytes;
+      if (!begun) this.#metrics.callsRejected.inc({ verb, cause: "callerGone" });
+    };
+    return { kind: "admitted", isLong: !isBind, leave };
+  }
+
   /** Wraps a verb: 415 and 413 before its handler, 503 when draining or full, 500 for what it throws. */
   admit(verb: Verb, bodyBytesMax: number, handle: Handler): Handler {
     return async (request, signal, params) => {
-      if (this.#draining) return this.#reject(verb, "draining", "stopping; ask again");
-      if (this.#isFull(verb)) return this.#reject(verb, "overloaded", "too many calls in progress; ask again");
+      if (this.#draining) return this.#reject(verb, "draining");
+      if (this.#isFull(verb, this.#inProgress)) return this.#reject(verb, "tooManyCalls");
       const type = request.headers["content-type"];
       if (type !== undefined && !/^application\/json\s*(?:;|$)/i.test(type)) {
         return this.#undecodable(verb, 415, "the body is not application/json");
       }
-      if ((request.body?.length ?? 0) > bodyBytesMax) {
-        return this.#undecodable(verb, 413, `the body is larger than ${bodyBytesMax} bytes`);
-      }
+      if ((request.body?.length ?? 0) > bodyBytesMax) return this.#tooLarge(verb, bodyBytesMax);
       this.#count(verb, 1);
       try {
         return await handle(request, signal, params);
@@ -57,41 +108,45 @@ export class Calls {
 
   /** Resolves when nobody is inside, or after `ms`. */
   async idle(runtime: Runtime, ms: Milliseconds): Promise<boolean> {
-    if (this.#total() === 0) return true;
+    if (this.#isIdle()) return true;
     const enough = new AbortController();
     const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     await Promise.race([idle, runtime.sleep(ms, enough.signal)]);
     enough.abort();
-    return this.#total() === 0;
+    return this.#isIdle();
   }
 
-  #isFull(verb: Verb): boolean {
+  #isFull(verb: Verb, counts: Counts): boolean {
     const { callsMax } = this.#config.limits;
     const { inProgressMax, queuedMax } = this.#config.binding;
     // The binder bounds the binds of Pods with claims by itself, and lets those without past them.
-    if (verb === "bind") return this.#inProgress.bind >= inProgressMax + queuedMax + callsMax;
-    return this.#total() - this.#inProgress.bind >= callsMax;
+    if (verb === "bind") return counts.bind >= inProgressMax + queuedMax + callsMax;
+    return counts.filter + counts.prioritize + counts.preempt >= callsMax;
   }
 
-  #total(): number {
-    return Object.values(this.#inProgress).reduce((sum, count) => sum + count, 0);
+  #isIdle(): boolean {
+    return verbs.every((verb) => this.#inProgress[verb] === 0);
   }
 
   #count(verb: Verb, by: 1 | -1): void {
     this.#inProgress[verb] += by;
     this.#metrics.callsInProgress.set({ verb }, this.#inProgress[verb]);
-    if (this.#total() > 0) return;
+    if (!this.#isIdle()) return;
     const waiting = this.#whenIdle;
     this.#whenIdle = [];
     for (const resolve of waiting) resolve();
   }
 
-  #reject(verb: Verb, cause: RejectionCause, message: string) {
+  #reject(verb: Verb, cause: keyof typeof messages): HttpReply {
     this.#metrics.callsRejected.inc({ verb, cause });
-    return failureReply(503, message);
+    return failureReply(503, messages[cause]);
   }
 
-  #undecodable(verb: Verb, status: number, message: string) {
+  #tooLarge(verb: Verb, bytesMax: number): HttpReply {
+    return this.#undecodable(verb, 413, `the body is larger than ${bytesMax} bytes`);
+  }
+
+  #undecodable(verb: Verb, status: number, message: string): HttpReply {
     this.#metrics.callDuration.observe({ verb, outcome: "undecodable" }, 0);
     return failureReply(status, message);
   }

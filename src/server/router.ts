@@ -13,7 +13,7 @@ export interface Route {
 export function routed(routes: readonly Route[]): Exchange {
   const patterns = routes.map((route) => ({ ...route, segments: route.path.split("/") }));
   return async (request, signal) => {
-    const segments = request.path.replace(/[?#].*$/s, "").split("/");
+    const segments = pathOf(request.path).split("/");
     const allowed: string[] = [];
     for (const { method, segments: pattern, handle } of patterns) {
       const params = match(pattern, segments);
@@ -25,6 +25,11 @@ export function routed(routes: readonly Route[]): Exchange {
     const reply = failureReply(405, `this path takes ${allowed.join(" and ")}`);
     return { ...reply, headers: { ...reply.headers, allow: allowed.join(", ") } };
   };
+}
+
+/** Without the query. */
+export function pathOf(target: string): string {
+  return target.replace(/[?#].*$/s, "");
 }
 
 function match(pattern: readonly string[], segments: readonly string[]): Params | undefined {

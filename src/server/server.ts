@@ -1,8 +1,8 @@
 /** The two faces of Berth, each one `Exchange`: what kube-scheduler calls, and what people and Prometheus read. */
 import type { Verb } from "../metrics.ts";
-import type { Exchange } from "../runtime/runtime.ts";
+import type { Admission, Exchange, HttpReply, RequestHead } from "../runtime/runtime.ts";
 import { bindVerb } from "./bind.ts";
-import { Calls } from "./calls.ts";
+import { Calls, pathOfVerb } from "./calls.ts";
 import { explainRoute } from "./explain.ts";
 import { claimRoute } from "./explain-claim.ts";
 import { filterVerb } from "./filter.ts";
@@ -17,6 +17,8 @@ import { stateRoute } from "./state-page.ts";
 export interface Server {
   readonly extender: Exchange;
   readonly debug: Exchange;
+  /** For the listener of `extender`, which asks before it reads a body. */
+  readonly admit: (head: RequestHead) => Admission;
   readonly calls: Calls;
 }
 
@@ -26,7 +28,7 @@ export function createServer(parts: Parts): Server {
   const { bodyBytesMax, bindBodyBytesMax } = parts.config.limits;
   const verb = (name: Verb, bodyMax: number, handle: Handler): Route => ({
     method: "POST",
-    path: `/v1/${name}`,
+    path: pathOfVerb(name),
     handle: partingUnlessLeading(parts, calls.admit(name, bodyMax, handle)),
   });
   const health = healthRoutes(parts, () => calls.draining);
@@ -43,16 +45,21 @@ export function createServer(parts: Parts): Server {
     { method: "GET", path: "/debug/state", handle: stateRoute(parts) },
     { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
   ];
-  return { extender: routed([...verbs, ...health]), debug: routed([...pages, ...health]), calls };
+  const admit = (head: RequestHead): Admission => {
+    const admission = calls.enter(head);
+    return admission.kind === "refused" ? { ...admission, reply: parting(parts, admission.reply) } : admission;
+  };
+  return { extender: routed([...verbs, ...health]), debug: routed([...pages, ...health]), admit, calls };
 }
 
 /**
  * With its answer a Berth that does not lead ends the caller's connection. A Service chooses for new connections alone: those that
  * stand stay with a Berth that is ready no more, and kube-scheduler would ask it for ever.
  */
-function partingUnlessLeading({ leadership }: Parts, handle: Handler): Handler {
-  return async (request, signal, params) => {
-    const reply = await handle(request, signal, params);
-    return leadership.readiness().ready ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
-  };
+function parting({ leadership }: Parts, reply: HttpReply): HttpReply {
+  return leadership.readiness().ready ? reply : { ...reply, headers: { ...reply.headers, connection: "close" } };
+}
+
+function partingUnlessLeading(parts: Parts, handle: Handler): Handler {
+  return async (request, signal, params) => parting(parts, await handle(request, signal, params));
 }

@@ -29,8 +29,8 @@ test("FR-105: whole nodes are fine up to the limit; above it 413, and the log na
     stream: { write: (line) => void lines.push(JSON.parse(line)) },
     runtime: nodeRuntime,
   });
-  const { extender, debug } = createServer(core.parts);
-  const berth = { extender, debug, cluster: undefined as never, stop: async () => {} };
+  const { extender, debug, admit } = createServer(core.parts);
+  const berth = { extender, debug, admit, cluster: undefined as never, stop: async () => {} };
   const config = { ...defaults, listen: port0, debugListen: port0, limits: { ...defaults.limits, bodyBytesMax } };
   served = await serveBerth({ berth, config, log, runtime: nodeRuntime });
   const url = `http://127.0.0.1:${served.extender.port}/v1/filter`;

@@ -1,5 +1,6 @@
 /** Health, metrics, the debug pages, and the door. */
 import { expect, test } from "vitest";
+import { defaults } from "../../src/config.ts";
 import { makeNode, makePod, makePV, makePVC } from "../support/make.ts";
 import { extenderArgs, TestServer } from "./support.ts";
 
@@ -60,7 +61,7 @@ test("a fault of ours is 500 in the reply, one line in the log and a count, and 
 });
 
 test("more calls than are allowed at once are 503; waiting binds have a limit of their own", async () => {
-  const limits = { bodyBytesMax: 1 << 20, bindBodyBytesMax: 1 << 10, callsMax: 1, drainTimeoutMs: 1_000 };
+  const limits = { ...defaults.limits, callsMax: 1 };
   const server = threeNodes({ limits, binding: { timeoutMs: 1_000, inProgressMax: 1, queuedMax: 1 } });
   let finish = (): void => {};
   server.live = () => new Promise((resolve) => (finish = () => resolve({ found: false })));
@@ -74,7 +75,7 @@ test("more calls than are allowed at once are 503; waiting binds have a limit of
   const slow = server.post("/v1/filter", extenderArgs(makePod("q", ["gone"]), ["n1"]));
   expect((await server.post("/v1/prioritize", extenderArgs(pod, ["n1"]))).status).toBe(503);
   expect(await server.metric('berth_calls_in_progress{verb="filter"}')).toBe(1);
-  expect(await server.metric('berth_calls_rejected_total{verb="prioritize",cause="overloaded"}')).toBe(1);
+  expect(await server.metric('berth_calls_rejected_total{verb="prioritize",cause="tooManyCalls"}')).toBe(1);
   finish();
   hangUp.abort();
   expect((await slow).status).toBe(200);

@@ -1,0 +1,126 @@
+/** Who is let in while there is more to do than can be done, and what is told of those who are not. */
+import { expect, test } from "vitest";
+import { defaults } from "../../src/config.ts";
+import { createMetrics } from "../../src/metrics.ts";
+import { silentLog } from "../../src/runtime/log.ts";
+import type { Admission } from "../../src/runtime/runtime.ts";
+import { Calls } from "../../src/server/calls.ts";
+
+const limits = { ...defaults.limits, callsMax: 2, bodyBytesMax: 1_000, bindBodyBytesMax: 100, bodiesBytesMax: 1_500 };
+const binding = { ...defaults.binding, inProgressMax: 1, queuedMax: 1 };
+
+class Door {
+  readonly metrics = createMetrics();
+  readonly calls: Calls;
+
+  constructor(bounds = limits) {
+    const config = { ...defaults, limits: bounds, binding };
+    this.calls = new Calls({ config, metrics: this.metrics, log: { ...silentLog, isDebug: false } });
+  }
+
+  enter(path: string, bodyBytes: number | "untold" = 10, method = "POST"): Admission {
+    return this.calls.enter({ method, path, bodyBytes: bodyBytes === "untold" ? undefined : bodyBytes });
+  }
+
+  /** The status of a refusal, or that there is none. */
+  ask(...args: Parameters<Door["enter"]>): number | "in" {
+    const admission = this.enter(...args);
+    return admission.kind === "refused" ? admission.reply.status : "in";
+  }
+
+  async rejected(): Promise<Record<string, number>> {
+    const { values } = await this.metrics.callsRejected.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [`${labels.verb} ${labels.cause}`, value]));
+  }
+}
+
+function leave(admission: Admission, begun = true): void {
+  if (admission.kind === "refused") throw new Error("was not let in");
+  admission.leave(begun);
+}
+
+test("filter, prioritize and preempt share their places; one more is refused unread, and told why", async () => {
+  const door = new Door();
+  const first = door.enter("/v1/filter");
+  expect(door.ask("/v1/prioritize")).toBe("in");
+  for (const verb of ["filter", "prioritize", "preempt"]) expect(door.ask(`/v1/${verb}`), verb).toBe(503);
+  expect(door.ask("/v1/filter?twice")).toBe(503);
+  leave(first);
+  expect(door.ask("/v1/preempt")).toBe("in");
+  expect(door.ask("/v1/filter")).toBe(503);
+  const counts = { "filter tooManyCalls": 3, "prioritize tooManyCalls": 1, "preempt tooManyCalls": 1 };
+  expect(await door.rejected()).toEqual(counts);
+  const refused = door.enter("/v1/filter");
+  expect(refused).toMatchObject({
+    reply: { status: 503, body: expect.stringContaining("too many calls in progress") },
+  });
+});
+
+test("binds have places of their own, however many filters there are, and leave filters theirs", async () => {
+  const door = new Door();
+  for (let count = 0; count < 10; count++) door.enter("/v1/filter", 1_000);
+  // One in progress, one queued, and `callsMax` for Pods without claims.
+  expect([1, 2, 3, 4, 5].map(() => door.ask("/v1/bind"))).toEqual(["in", "in", "in", "in", 503]);
+  expect(await door.rejected()).toMatchObject({ "bind tooManyCalls": 1 });
+  const other = new Door();
+  for (let count = 0; count < 10; count++) other.enter("/v1/bind", 100);
+  expect([other.ask("/v1/filter", 1_000), other.ask("/v1/filter", 500)]).toEqual(["in", "in"]);
+});
+
+test("health and pages pass when all is full", () => {
+  const door = new Door();
+  for (let count = 0; count < 10; count++) door.enter("/v1/filter", 1_000);
+  for (const path of ["/livez", "/readyz", "/nowhere"]) expect(door.ask(path, 0, "GET"), path).toBe("in");
+  expect(door.ask("/v1/filter", 0, "GET")).toBe("in");
+});
+
+test("the bodies inside are bounded together; one that is alone always comes in", async () => {
+  const door = new Door();
+  const large = door.enter("/v1/filter", 900);
+  expect(door.ask("/v1/filter", 601)).toBe(503);
+  expect(await door.rejected()).toEqual({ "filter tooManyBytes": 1 });
+  expect(door.ask("/v1/filter", 600)).toBe("in");
+  leave(large);
+  expect(door.ask("/v1/prioritize", 900)).toBe("in");
+  // A single body may be larger than all together may be.
+  const alone = new Door({ ...limits, bodiesBytesMax: 10 });
+  expect([alone.ask("/v1/filter", 1_000), alone.ask("/v1/filter", 1)]).toEqual(["in", 503]);
+  // The listener answers this one 413 by its head.
+  const full = new Door();
+  full.enter("/v1/filter", 1_000);
+  expect(full.ask("/v1/filter", 1_001)).toBe("in");
+});
+
+test("a body whose length nobody tells counts as the longest there may be", () => {
+  const door = new Door();
+  const first = door.enter("/v1/filter", "untold");
+  expect(door.ask("/v1/filter", "untold")).toBe(503);
+  expect(door.ask("/v1/bind", "untold")).toBe(503);
+  expect(door.ask("/v1/filter", 500)).toBe("in");
+  leave(first);
+  expect(door.ask("/v1/bind", "untold")).toBe("in");
+});
+
+test("a bind that is too long is 413 before it is read, and takes no place", () => {
+  const door = new Door();
+  for (let count = 0; count < 10; count++) expect(door.ask("/v1/bind", 101)).toBe(413);
+  expect(door.ask("/v1/bind", 100)).toBe("in");
+});
+
+test("while stopping, all calls are refused unread", async () => {
+  const door = new Door();
+  const before = door.enter("/v1/filter");
+  door.calls.close();
+  for (const verb of ["filter", "prioritize", "preempt", "bind"]) expect(door.ask(`/v1/${verb}`), verb).toBe(503);
+  expect(door.ask("/readyz", 0, "GET")).toBe("in");
+  leave(before);
+  expect(await door.rejected()).toMatchObject({ "filter draining": 1, "bind draining": 1 });
+});
+
+test("who left before anything was done for them is counted", async () => {
+  const door = new Door();
+  leave(door.enter("/v1/filter"), false);
+  leave(door.enter("/v1/filter"), true);
+  expect(await door.rejected()).toEqual({ "filter callerGone": 1 });
+  expect([door.ask("/v1/filter"), door.ask("/v1/filter")]).toEqual(["in", "in"]);
+});
