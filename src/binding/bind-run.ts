@@ -149,10 +149,10 @@ export class BindRun {
   }
 
   /** Waits before another try: twice as long each time, spread by chance, and as long as the server asks. */
-  async pause(tries: number, failed?: WriteOutcome): Promise<void> {
+  async pause(tries: number, failed?: { readonly retryAfterMs?: Milliseconds | undefined }): Promise<void> {
     const { runtime, options } = this.world;
     const grown = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** Math.min(tries, 20));
-    const asked = failed && !failed.ok ? (failed.retryAfterMs ?? 0) : 0;
+    const asked = failed?.retryAfterMs ?? 0;
     await runtime.sleep(Math.max(asked, grown * (0.5 + runtime.random() / 2)), this.signal);
     this.check();
   }
@@ -174,7 +174,7 @@ export class BindRun {
     for (let tries = 0; ; tries++) {
       const outcome = await this.read(kind, key);
       if (!("failed" in outcome)) return outcome.found ? outcome.object : undefined;
-      await this.pause(tries);
+      await this.pause(tries, outcome);
     }
   }
 

@@ -62,7 +62,7 @@ async function readForDecision<K extends Kind>(run: BindRun, kind: K, key: strin
     run.check();
     if (!("failed" in outcome)) return outcome.found ? outcome.object : undefined;
     if (tries === 2) throw new BindEnd("readFailed", `${kind} ${key} could not be read: ${outcome.failed}`);
-    await run.pause(tries);
+    await run.pause(tries, outcome);
   }
 }
 

@@ -51,7 +51,9 @@ export class EventQueue {
     this.#isWriting = true;
     for (let event = next(); event; event = next()) {
       // Whatever comes of it: an event is no reason to try again.
-      await writer.recordEvent(event);
+      const outcome = await writer.recordEvent(event);
+      const awayMs = outcome.ok ? 0 : (outcome.retryAfterMs ?? 0);
+      if (awayMs > 0) await this.#deps.runtime.sleep(awayMs);
       if (Warning.length + Normal.length > 0) await this.#pause();
     }
     this.#isWriting = false;

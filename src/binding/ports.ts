@@ -15,7 +15,8 @@ export interface Change {
 export type LiveRead<K extends Kind> =
   | { readonly found: true; readonly object: Kinds[K] }
   | { readonly found: false }
-  | { readonly failed: string };
+  /** `retryAfterMs` is how long the API wants to be left alone. */
+  | { readonly failed: string; readonly retryAfterMs?: Milliseconds | undefined };
 
 /** Berth's belief of the cluster, its changes, and a look past it. */
 export interface BindingCluster {

@@ -3,6 +3,7 @@
  * volume, each under the version that was just read (decision 19). selected-node stays: it is the provisioner's
  * (decision 18).
  */
+import type { Milliseconds } from "../runtime/runtime.ts";
 import type { Volume } from "../scheduling/objects.ts";
 import { type BindRun, isTransient } from "./bind-run.ts";
 import { isStatic, type StaticCommitment } from "./commitment.ts";
@@ -23,11 +24,13 @@ export async function rollBack(run: BindRun): Promise<string[]> {
 async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<string | undefined> {
   const { claim } = commitment;
   const { name } = commitment.planned.volume;
+  let awayMs = 0;
   for (let tries = 0; tries < triesMax; tries++) {
-    if (tries > 0) await rest(run, tries);
+    if (tries > 0) await rest(run, tries, awayMs);
     if (run.world.isNeededElsewhere(claim.uid, run))
       return `volume ${name} stays with claim ${claim.key} for another pod`;
     const read = await run.read("volume", name);
+    awayMs = "failed" in read ? (read.retryAfterMs ?? 0) : 0;
     if ("failed" in read) continue;
     const live = read.found ? read.object : undefined;
     const left = whyLeft(commitment, live);
@@ -48,6 +51,7 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
       return undefined;
     }
     if (outcome.status !== 409 && outcome.status !== 404 && !isTransient(outcome)) break;
+    awayMs = outcome.retryAfterMs ?? 0;
   }
   commitment.progress = "inDoubt";
   return `volume ${name} could not be released from claim ${claim.key}`;
@@ -64,8 +68,9 @@ function whyLeft({ claim, wrote, planned }: StaticCommitment, live: Volume | und
   return undefined;
 }
 
-async function rest({ world }: BindRun, tries: number): Promise<void> {
+/** As a run's own pauses, but that nothing ends it early. */
+async function rest({ world }: BindRun, tries: number, awayMs: Milliseconds): Promise<void> {
   const { runtime, options } = world;
   const grown = Math.min(options.retryMaxMs, options.retryMinMs * 2 ** tries);
-  await runtime.sleep(grown * (0.5 + runtime.random() / 2));
+  await runtime.sleep(Math.max(awayMs, grown * (0.5 + runtime.random() / 2)));
 }

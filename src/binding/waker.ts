@@ -53,6 +53,8 @@ export class Waker {
   readonly #waiting = new Map<PodUid, Waiting>();
   readonly #nodeSeenAt = new Map<NodeName, Milliseconds>();
   readonly #unsubscribe: () => void;
+  /** Until then the API wants no wakes. */
+  #awayUntil: Milliseconds = 0;
   #timer: Timer | undefined;
   #closed = false;
 
@@ -99,10 +101,10 @@ export class Waker {
 
   async #tick(): Promise<void> {
     const { runtime, cluster } = this.#deps;
-    if (!cluster.readiness().ready) return;
+    if (!cluster.readiness().ready || runtime.now() < this.#awayUntil) return;
     let looks = 0;
     for (const [uid, waiting] of [...this.#waiting]) {
-      if (looks >= looksPerTickMax || this.#closed) return;
+      if (looks >= looksPerTickMax || this.#closed || runtime.now() < this.#awayUntil) return;
       if (this.#waiting.get(uid) !== waiting || runtime.now() < waiting.nextLookAt) continue;
       const cached = this.#deps.cluster.state.get("pod", waiting.pod.key);
       if (!cached && runtime.now() - waiting.refusedAt < goneAfterMs) continue;
@@ -115,6 +117,8 @@ export class Waker {
       looks++;
       waiting.seen = now;
       waiting.nextLookAt = runtime.now();
+      // Whoever was looked at goes last: where all changes all the time, the first ones would have every look.
+      setNewest(this.#waiting, uid, waiting, podsMax);
       if (this.#wouldPass(waiting)) await this.#wake(waiting);
       else await runtime.yield();
     }
@@ -137,14 +141,21 @@ export class Waker {
 
   async #wake(waiting: Waiting): Promise<void> {
     const { pod } = waiting;
+    const { runtime } = this.#deps;
     const wakes = waiting.wakes + 1;
-    const nextLookAt = this.#deps.runtime.now() + pauseAfter(wakes);
-    this.#waiting.set(pod.uid, { ...waiting, wakes, nextLookAt });
+    const woken = { ...waiting, wakes, nextLookAt: runtime.now() + pauseAfter(wakes) };
+    this.#waiting.set(pod.uid, woken);
     const outcome = await this.#deps.writer.wakePod({ pod: pod.key, uid: pod.uid });
     this.#deps.observer?.woke?.(outcome.ok ? "ok" : "failed");
     const fields = { pod: pod.key, podUid: pod.uid, wakes };
-    if (outcome.ok) this.#deps.log.info(fields, "Woke pod");
-    else this.#deps.log.warn({ ...fields, error: outcome.message }, "Failed to wake pod");
+    if (outcome.ok) {
+      this.#deps.log.info(fields, "Woke pod");
+      return;
+    }
+    // Looked at anew in any case: it still waits for what nobody has told it.
+    woken.seen = "";
+    if (outcome.retryAfterMs !== undefined) this.#awayUntil = runtime.now() + outcome.retryAfterMs;
+    this.#deps.log.warn({ ...fields, error: outcome.message }, "Failed to wake pod");
   }
 }
 

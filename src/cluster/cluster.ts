@@ -23,7 +23,8 @@ export type LiveRead<K extends Kind> =
   /** `raw` is what the API sent. */
   | { readonly found: true; readonly object: Kinds[K]; readonly raw: unknown }
   | { readonly found: false }
-  | { readonly failed: string };
+  /** `retryAfterMs` is how long the API wants to be left alone. */
+  | { readonly failed: string; readonly retryAfterMs?: Milliseconds | undefined };
 
 export interface ClusterObserver extends ReflectorObserver {
   /** An object that cannot be read was set aside. */
@@ -171,7 +172,10 @@ export class Cluster {
       if (path === undefined) return { found: false };
       // A second try, for the connection may have been closed while it was idle.
       const outcome = await this.#deps.client.get(path, signal, { triesMax: 2 });
-      if (!outcome.ok) return outcome.status === 404 ? { found: false } : { failed: outcome.message };
+      if (!outcome.ok) {
+        const { status, message, retryAfterMs } = outcome;
+        return status === 404 ? { found: false } : { failed: message, retryAfterMs };
+      }
       this.#foundLive(kind, key);
       const read = this.#translator.translate(kind, outcome.body);
       return read.ok
