@@ -15,7 +15,7 @@ export interface Budget {
   readonly name: string;
   readonly is: number;
   readonly max: number;
-  readonly unit: "ms" | "×";
+  readonly unit: "s" | "ms" | "×" | "bytes" | "MiB" | "events" | "";
 }
 
 export interface Bench {
@@ -86,7 +86,7 @@ export function isWithin({ is, max }: Budget): boolean {
   return is <= max;
 }
 
-export function tableOf({ title, rows, budgets }: Bench): string {
+export function tableOf({ title, rows }: Bench): string {
   const line = (name: string, cells: readonly string[]): string =>
     `${name.padEnd(44)}${cells.map((cell) => cell.padStart(11)).join("")}`;
   const lines = [title, line("", ["least ms", "p50 ms", "p99 ms", "most ms", "bytes"])];
@@ -94,9 +94,15 @@ export function tableOf({ title, rows, budgets }: Bench): string {
     const times = [leastMs, p50Ms, p99Ms, mostMs].map((time) => time.toFixed(3));
     lines.push(line(name, [...times, String(Math.round(bytes))]));
   }
-  for (const budget of budgets) {
-    const mark = isWithin(budget) ? "ok  " : "over";
-    lines.push(`${mark} ${budget.name}: ${budget.is.toFixed(2)} ${budget.unit}, at most ${budget.max} ${budget.unit}`);
-  }
   return `${lines.join("\n")}\n`;
+}
+
+export function budgetLines(budgets: readonly Budget[]): string {
+  return budgets
+    .map((budget) => {
+      const mark = isWithin(budget) ? "ok  " : "over";
+      const [is, max] = [budget.is.toFixed(2), budget.max].map((figure) => `${figure} ${budget.unit}`.trimEnd());
+      return `${mark} ${budget.name}: ${is}, at most ${max}\n`;
+    })
+    .join("");
 }

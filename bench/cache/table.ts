@@ -1,15 +1,8 @@
 /** What the run has shown, as lines, and the bounds of requirement 2 beside it. */
-import { quantile } from "../measure.ts";
+import { type Budget, quantile } from "../measure.ts";
 import { type CacheBench, type Phase, p99Of } from "./bench.ts";
 
-interface Bound {
-  readonly name: string;
-  readonly is: number;
-  readonly max: number;
-  readonly unit: "s" | "ms" | "MiB" | "×" | "events";
-}
-
-export function boundsOf({ phases, events }: CacheBench): readonly Bound[] {
+export function boundsOf({ phases, events }: CacheBench): readonly Budget[] {
   const { sync, quiet, relist } = phases;
   const longest = Math.max(...Object.values(phases).map(({ blockedMs }) => blockedMs));
   return [
@@ -29,10 +22,6 @@ export function boundsOf({ phases, events }: CacheBench): readonly Bound[] {
   ];
 }
 
-export function isKept({ is, max }: Bound): boolean {
-  return is <= max;
-}
-
 export function tableOf(bench: CacheBench): string {
   const { size, synced, phases, events, troubles, streamsLists } = bench;
   const what = `${size.nodes} nodes, ${size.nodes * size.disksPerNode} volumes, as many claims, ${size.pods} pending Pods`;
@@ -50,10 +39,6 @@ export function tableOf(bench: CacheBench): string {
     ...Object.values(phases).map(rowOf),
     `${events.sent} events in ${size.seconds} s, all taken over ${events.lateMs.toFixed(0)} ms after the last`,
     ...troubles.slice(0, 5).map((line) => `told by Berth: ${line}`),
-    ...boundsOf(bench).map((bound) => {
-      const { name, is, max, unit } = bound;
-      return `${isKept(bound) ? "ok  " : "over"} ${name}: ${is.toFixed(unit === "×" ? 2 : 1)} ${unit}, at most ${max} ${unit}`;
-    }),
   ].join("\n")}\n`;
 }
 

@@ -54,7 +54,7 @@ export class EventQueue {
       const outcome = await writer.recordEvent(event);
       const awayMs = outcome.ok ? 0 : (outcome.retryAfterMs ?? 0);
       if (awayMs > 0) await this.#deps.runtime.sleep(awayMs);
-      if (Warning.length + Normal.length > 0) await this.#pause();
+      else if (Warning.length + Normal.length > 0) await this.#pause();
     }
     this.#isWriting = false;
   }

@@ -110,12 +110,11 @@ test("events stay away for as long as a 429 says, and none is sent twice", async
   const runtime = virtualRuntime();
   const sent: number[] = [];
   const outcome: WriteOutcome = { ok: false, status: 429, message: "", retryAfterMs, ambiguous: false };
-  const queue = new EventQueue(runtime, {
-    recordEvent: async () => {
-      sent.push(runtime.now());
-      return sent.length === 1 ? outcome : { ok: true };
-    },
-  });
+  const recordEvent = async (): Promise<WriteOutcome> => {
+    sent.push(runtime.now());
+    return sent.length === 1 ? outcome : { ok: true };
+  };
+  const queue = new EventQueue({ runtime, writer: { recordEvent }, isBusy: () => false });
   const event = (note: string): PodEvent => ({
     namespace: "d",
     pod: "p",
