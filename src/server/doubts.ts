@@ -47,6 +47,8 @@ export async function settleDoubts(
     await Promise.all(Array.from({ length: Math.min(inParallelMax, waiting.length) }, readOn));
   } finally {
     timer.cancel();
+    // Node keeps a combined signal that somebody listens to until one of its sources aborts: this one always does.
+    deadline.abort();
   }
   return worstOf(outcomes);
 }
