@@ -12,8 +12,11 @@ import {
   flag,
   isName,
   list,
+  nameLengthMax,
   object,
   requiredText,
+  shortText,
+  shown,
   text,
 } from "./fields.ts";
 import { type Reading, readLabels, readVersioned } from "./storage.ts";
@@ -33,7 +36,7 @@ export function readNode(raw: Fields, { interning, nodeAnnotations }: Reading): 
     allocatable: new Map(
       Object.entries(child(status, "allocatable", "status.allocatable")).map(([key, value]) => [
         interning.text(key),
-        interning.text(readAmount(value, `status.allocatable[${key}]`)),
+        interning.text(readAmount(value, `status.allocatable[${shown(key)}]`)),
       ]),
     ),
     annotations: new Map(annotations.filter(([key]) => nodeAnnotations.has(key))),
@@ -67,7 +70,7 @@ export function readPod(raw: Fields): Pod {
   const spec = child(raw, "spec", "spec");
   const namespace = requiredText(metadata, "namespace", "metadata.namespace");
   const name = requiredText(metadata, "name", "metadata.name");
-  const node = text(spec, "nodeName", "spec.nodeName");
+  const node = shortText(spec, "nodeName", "spec.nodeName");
   const phase = text(child(raw, "status", "status"), "phase", "status.phase");
   const versioned = readVersioned(metadata);
   return {
@@ -76,17 +79,23 @@ export function readPod(raw: Fields): Pod {
     key: podKey(namespace, name),
     claims: readClaims(spec, namespace, name),
     ...(node !== undefined && { nodeName: nodeName(node) }),
-    schedulerName: text(spec, "schedulerName", "spec.schedulerName") ?? "default-scheduler",
+    schedulerName: shortText(spec, "schedulerName", "spec.schedulerName") ?? "default-scheduler",
     finished: phase === "Succeeded" || phase === "Failed",
     gated: list(spec, "schedulingGates", "spec.schedulingGates").length > 0,
     ...readSelects(spec),
   };
 }
 
+/** Those of one Pod. Far beyond what any node can attach. */
+const claimsMax = 1_000;
+const selectedLabelsMax = 100;
+
 /** Nothing here is worth refusing a Pod for: no decision reads it. */
 function readSelects(spec: Fields): Pick<Pod, "nodeSelector"> {
-  const wanted = Object.entries(child(spec, "nodeSelector", "spec.nodeSelector")).flatMap(([key, value]) => {
-    const read = typeof value === "string" ? requirement(key, "In", [value]) : undefined;
+  const all = Object.entries(child(spec, "nodeSelector", "spec.nodeSelector"));
+  const wanted = all.slice(0, selectedLabelsMax).flatMap(([key, value]) => {
+    const isShort = typeof value === "string" && key.length + value.length <= 2 * nameLengthMax;
+    const read = isShort ? requirement(key, "In", [value]) : undefined;
     return read ? [read] : [];
   });
   return wanted.length === 0 ? {} : { nodeSelector: labelSelector(wanted) };
@@ -111,5 +120,6 @@ function readClaims(spec: Fields, namespace: string, pod: string): PodClaim[] {
     // A claim mounted twice is one claim (departure D2). Where either mount is ephemeral, its owner is checked.
     found.set(claim, { claim, ephemeral: isEphemeral || (found.get(claim)?.ephemeral ?? false) });
   }
+  if (found.size > claimsMax) throw new Fault("spec.volumes", `name more than ${claimsMax} claims`);
   return [...found.values()];
 }

@@ -7,6 +7,7 @@
  * @see kubernetes staging/src/k8s.io/kube-scheduler/extender/v1/types.go, pkg/scheduler/extender.go
  */
 import { type NodeName, nodeName } from "../scheduling/names.ts";
+import { nameLengthMax, shown } from "./fields.ts";
 import { findItems } from "./json-items.ts";
 
 /** A request read, or the one sentence that says which field could not be. */
@@ -124,7 +125,7 @@ function foldKeys(object: object): Fields {
   const fields = new Map<string, unknown>();
   for (const [key, value] of Object.entries(object)) {
     const folded = key.toLowerCase();
-    if (fields.has(folded)) throw new Mistake(`the body names the field ${key.slice(0, 64)} twice`);
+    if (fields.has(folded)) throw new Mistake(`the body names the field ${shown(key)} twice`);
     fields.set(folded, value);
   }
   return fields;
@@ -133,8 +134,8 @@ function foldKeys(object: object): Fields {
 function readNodeNames(value: unknown): AskedNodes {
   if (!Array.isArray(value)) throw new Mistake("NodeNames is not an array");
   const names: readonly unknown[] = value;
-  const wrong = names.findIndex((name) => typeof name !== "string");
-  if (wrong !== -1) throw new Mistake(`NodeNames[${wrong}] is not a string`);
+  const wrong = names.findIndex((name) => typeof name !== "string" || name.length > nameLengthMax);
+  if (wrong !== -1) throw new Mistake(`NodeNames[${wrong}] is no name`);
   return { form: "NodeNames", names: names as readonly NodeName[] };
 }
 
@@ -146,7 +147,8 @@ function readNodeList(value: unknown, bytes: Buffer): AskedNodes {
   for (const [index, item] of items.entries()) {
     const name = readMember(readMember(item, "metadata"), "name");
     const slice = slices[index];
-    if (typeof name !== "string" || !slice) throw new Mistake(`Nodes.items[${index}].metadata.name is not a string`);
+    const isName = typeof name === "string" && name.length <= nameLengthMax;
+    if (!isName || !slice) throw new Mistake(`Nodes.items[${index}].metadata.name is no name`);
     if (!objects.has(nodeName(name))) objects.set(nodeName(name), slice);
   }
   return { form: "Nodes", names: [...objects.keys()], objects: [...objects.values()] };
@@ -159,7 +161,8 @@ function readCandidates(
 ): ReadonlyMap<NodeName, MetaVictims> {
   const candidates = new Map<NodeName, MetaVictims>();
   for (const [name, value] of Object.entries(byNode)) {
-    const where = `${field}[${JSON.stringify(name.slice(0, 253))}]`;
+    const where = `${field}[${JSON.stringify(shown(name))}]`;
+    if (name.length > nameLengthMax) throw new Mistake(`${where} is no name`);
     const victims = foldKeys(readObject(value, where) ?? {});
     const pods = victims.get("pods") ?? [];
     const violations = victims.get("numpdbviolations") ?? 0;

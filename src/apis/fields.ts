@@ -50,6 +50,17 @@ export function requiredText(fields: Fields, name: string, path: string): string
   return value;
 }
 
+/**
+ * A text as short as every name and uid is. Longer ones are refused, because what is remembered of a peer's objects and calls is
+ * bounded by their number.
+ */
+export function shortText(fields: Fields, name: string, path: string): string | undefined {
+  const value = text(fields, name, path);
+  if (value !== undefined && value.length > nameLengthMax)
+    throw new Fault(path, `longer than ${nameLengthMax} characters`);
+  return value;
+}
+
 export function list(fields: Fields, name: string, path: string): readonly unknown[] {
   const value = field(fields, name);
   if (value === undefined) return [];
@@ -73,14 +84,24 @@ export function flag(fields: Fields, name: string, path: string): boolean {
 
 export function entries(fields: Fields, name: string, path: string): readonly (readonly [string, string])[] {
   return Object.entries(child(fields, name, path)).map(([key, value]) => {
-    if (typeof value !== "string") throw new Fault(`${path}.${key}`, "not a string");
+    if (typeof value !== "string") throw new Fault(`${path}.${shown(key)}`, "not a string");
     return [key, value] as const;
   });
 }
 
+/** The longest name of any object. @see apimachinery pkg/util/validation/validation.go, DNS1123SubdomainMaxLength */
+export const nameLengthMax = 253;
+
+/** As much of a peer's text as a message may hold. */
+export function shown(text: string): string {
+  return text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`;
+}
+const shownMax = 80;
+
 /** What can stand in a path, which every name and namespace must. @see apimachinery pkg/api/validation/path/name.go */
 export function isName(name: string): boolean {
-  return name !== "" && name !== "." && name !== ".." && !/[/%]/.test(name) && name.isWellFormed();
+  if (name.length > nameLengthMax || name === "" || name === "." || name === "..") return false;
+  return !/[/%]/.test(name) && name.isWellFormed();
 }
 
 /** A quantity's text. Bare numbers are as good; files have them. */

@@ -104,8 +104,8 @@ const readers: { readonly [K in Kind]: (raw: Fields, reading: Reading) => Kinds[
 export class Translator {
   readonly #reading: Reading;
 
-  constructor({ nodeAnnotations = new Set() }: { readonly nodeAnnotations?: ReadonlySet<string> } = {}) {
-    this.#reading = { interning: new Interning(), nodeAnnotations };
+  constructor({ nodeAnnotations = new Set(), interning = new Interning() }: Partial<Reading> = {}) {
+    this.#reading = { interning, nodeAnnotations };
   }
 
   translate<K extends Kind>(kind: K, raw: unknown): Translation<Kinds[K]> {

@@ -8,7 +8,7 @@ import {
   requirement,
   type Term,
 } from "../scheduling/selectors.ts";
-import { entries, Fault, type Fields, list, object, requiredText, texts } from "./fields.ts";
+import { entries, Fault, type Fields, list, object, requiredText, shown, texts } from "./fields.ts";
 
 /**
  * A NodeSelector's terms. A term that the API would refuse matches nothing, and the others still count, as upstream has it.
@@ -74,7 +74,8 @@ export function readLabelSelector(fields: Fields, path: string): LabelSelector {
     const one = object(raw, where);
     const operator = requiredText(one, "operator", `${where}.operator`);
     const read = compile(requiredText(one, "key", `${where}.key`), operator, texts(one, "values", `${where}.values`));
-    if (!read || read.number !== undefined) throw new Fault(`${where}.operator`, `"${operator}" is not valid here`);
+    if (!read || read.number !== undefined)
+      throw new Fault(`${where}.operator`, `"${shown(operator)}" is not valid here`);
     requirements.push(read);
   }
   return labelSelector(requirements);

@@ -36,6 +36,8 @@ import {
   object,
   present,
   requiredText,
+  shortText,
+  shown,
   text,
   texts,
 } from "./fields.ts";
@@ -52,8 +54,8 @@ export interface Reading {
 
 export function readVersioned(metadata: Fields): Versioned {
   return {
-    uid: text(metadata, "uid", "metadata.uid") ?? "",
-    resourceVersion: text(metadata, "resourceVersion", "metadata.resourceVersion") ?? "",
+    uid: shortText(metadata, "uid", "metadata.uid") ?? "",
+    resourceVersion: shortText(metadata, "resourceVersion", "metadata.resourceVersion") ?? "",
     deleting: text(metadata, "deletionTimestamp", "metadata.deletionTimestamp") !== undefined,
   };
 }
@@ -179,14 +181,14 @@ function readClass(annotations: Fields, spec: Fields, interning: Interning): Vol
 function readMode(spec: Fields): VolumeMode {
   const mode = text(spec, "volumeMode", "spec.volumeMode") ?? "Filesystem";
   if (mode !== "Filesystem" && mode !== "Block")
-    throw new Fault("spec.volumeMode", `"${mode}" is neither Filesystem nor Block`);
+    throw new Fault("spec.volumeMode", `"${shown(mode)}" is neither Filesystem nor Block`);
   return mode;
 }
 
 function readAccessModes(spec: Fields): AccessModes {
   let modes: AccessModes = 0;
   for (const name of texts(spec, "accessModes", "spec.accessModes")) {
-    if (!Object.hasOwn(accessModeBits, name)) throw new Fault("spec.accessModes", `"${name}" is no access mode`);
+    if (!Object.hasOwn(accessModeBits, name)) throw new Fault("spec.accessModes", `"${shown(name)}" is no access mode`);
     modes |= accessModeBits[name as keyof typeof accessModeBits];
   }
   return modes;
@@ -221,7 +223,7 @@ function bytes(fields: Fields, name: string, path: string): Bytes | undefined {
   const written = amount(value);
   const read = written === undefined ? undefined : parseBytes(written);
   if (read !== undefined) return read;
-  throw new Fault(path, written === undefined ? "not a size" : `"${written.slice(0, 80)}" is no size`);
+  throw new Fault(path, written === undefined ? "not a size" : `"${shown(written)}" is no size`);
 }
 
 function required<T>(value: T | undefined, path: string): T {
@@ -233,7 +235,7 @@ export function readStorageClass(raw: Fields): StorageClass {
   const metadata = child(raw, "metadata", "metadata");
   const mode = text(raw, "volumeBindingMode", "volumeBindingMode");
   if (mode !== undefined && mode !== "Immediate" && mode !== "WaitForFirstConsumer") {
-    throw new Fault("volumeBindingMode", `"${mode}" is neither Immediate nor WaitForFirstConsumer`);
+    throw new Fault("volumeBindingMode", `"${shown(mode)}" is neither Immediate nor WaitForFirstConsumer`);
   }
   const topologies = readTopologies(raw, "allowedTopologies");
   return {

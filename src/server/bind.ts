@@ -1,6 +1,7 @@
 /** `POST /v1/bind`: commits the choice of node. Answers when the Pod is bound, or cannot be, or `binding.timeout` is over. */
 import { decodeBindingArgs } from "../apis/extender.ts";
 import { encodeBindingResult } from "../apis/extender-replies.ts";
+import { nameLengthMax } from "../apis/fields.ts";
 import { startCall } from "./observe.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { jsonReply } from "./replies.ts";
@@ -13,10 +14,11 @@ export function bindVerb(parts: Parts): Handler {
 
     const { PodName: podName, PodNamespace: podNamespace, PodUID: podUid, Node: node } = decoded.value;
     const about = { pod: `${podNamespace}/${podName}`, podUid, node };
-    const empty = Object.entries(decoded.value).find(([, value]) => value === "");
-    if (empty) {
-      const text = `the request has no ${empty[0]}`;
-      call.failed("malformed", text, about);
+    const wrong = Object.entries(decoded.value).find(([, value]) => value === "" || value.length > nameLengthMax);
+    if (wrong) {
+      const [field, value] = wrong;
+      const text = value === "" ? `the request has no ${field}` : `${field} is longer than ${nameLengthMax} characters`;
+      call.failed("malformed", text, value === "" ? about : {});
       return jsonReply(encodeBindingResult(text));
     }
 

@@ -81,3 +81,64 @@ test("no bytes break a verb", async () => {
     { numRuns: 200 },
   );
 });
+
+/** Names end at 253 characters in Kubernetes: what is remembered of calls is bounded by their number, so each must be short. */
+const long = "x".repeat(254);
+const tooLong: Record<string, { readonly pod?: object; readonly names?: readonly string[] }> = {
+  "a Pod's name": { pod: { metadata: { name: long, namespace: "d", uid: "u" } } },
+  "a Pod's namespace": { pod: { metadata: { name: "p", namespace: long, uid: "u" } } },
+  "a Pod's uid": { pod: { metadata: { name: "p", namespace: "d", uid: long } } },
+  "a Pod's version": { pod: { metadata: { name: "p", namespace: "d", uid: "u", resourceVersion: long } } },
+  "a Pod's node": { pod: { ...pod, spec: { nodeName: long } } },
+  "a Pod's scheduler": { pod: { ...pod, spec: { schedulerName: long } } },
+  "a claim's name": { pod: makePod("p", [long]) },
+  "an ephemeral claim's name": { pod: makePod("p", [`~${long}`]) },
+  "a node's name": { pod, names: ["n1", long] },
+};
+
+test.for(Object.entries(tooLong))(
+  "%s that is longer than any name is refused and not remembered",
+  async ([, asked]) => {
+    const server = oneNode();
+    const { pod: odd = pod, names = ["n1"] } = asked;
+    const items = names.map((name) => ({ metadata: { name } }));
+    const candidates = Object.fromEntries(names.map((name) => [name, { Pods: [{ UID: "v" }] }]));
+    const bodies = [
+      ["filter", { Pod: odd, NodeNames: names }],
+      ["filter", { Pod: odd, Nodes: { items } }],
+      ["prioritize", { Pod: odd, NodeNames: names }],
+      ["preempt", { Pod: odd, NodeNameToMetaVictims: candidates }],
+    ] as const;
+    for (const [verb, body] of bodies) {
+      const { status, json, text } = await server.post(`/v1/${verb}`, body);
+      const isRefused = status === 400 || json.Error !== "";
+      expect(isRefused, verb).toBe(true);
+      expect(text.length, verb).toBeLessThan(1_000);
+    }
+    expect([server.memory.size, server.world.state.reservations.holds.count, server.liveReads]).toEqual([0, 0, []]);
+    await expectUnharmed(server);
+  },
+);
+
+test.for(["PodName", "PodNamespace", "PodUID", "Node"])(
+  "a bind whose %s is longer than any name is not begun",
+  async (field) => {
+    const server = oneNode();
+    const body = { PodName: "p", PodNamespace: "d", PodUID: "up", Node: "n1", [field]: long };
+    const { status, json } = await server.post("/v1/bind", body);
+    expect([status, json.Error]).toEqual([200, `${field} is longer than 253 characters`]);
+    expect(server.binds).toEqual([]);
+  },
+);
+
+test("a Pod may mount 1,000 claims and no more", async () => {
+  const server = oneNode();
+  const mounting = (count: number) =>
+    makePod(
+      "p",
+      Array.from({ length: count }, (_, index) => `c${index}`),
+    );
+  const { json } = await server.post("/v1/filter", extenderArgs(mounting(1_001), ["n1"]));
+  expect(json.Error).toBe("the Pod cannot be read: spec.volumes: name more than 1000 claims");
+  expect((await server.post("/v1/filter", extenderArgs(mounting(1_000), ["n1"]))).json.Error).toBe("");
+});
