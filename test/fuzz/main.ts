@@ -1,0 +1,143 @@
+/** `npm run fuzz`: hostile requests and objects, by the seed. Exit 1 where something did not hold. */
+import { parseArgs } from "node:util";
+import { shrunk, tell } from "./cases.ts";
+import { plants, uproot } from "./plants.ts";
+import { type Found, failsAlone, type Outcome, run } from "./run.ts";
+
+const usage = `Usage: npm run fuzz [-- --seed N] [--requests N] [--from N] [--plants]
+
+  --seed N      of all cases (1)
+  --requests N  how many (1000000)
+  --from N      the number of the first case (0): "--seed 7 --from 1234 --requests 1" replays one
+  --plants      instead, after how many requests each planted fault is found
+`;
+
+/** What the heap may rise by over a run, caches once filled: less than one request in a thousand leaves a body behind. */
+const growthMaxBytes = 8 << 20;
+/** A shorter run is for its findings: its growth is that of caches. */
+/** What a planted leak must show. */
+const leakMinBytes = 1 << 20;
+const fillFrom = 20_000;
+const say = (line = ""): void => void process.stdout.write(`${line}\n`);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  if (!options) return 2;
+  if (options.help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  return options.isPlanted ? reportPlants(options.seed) : fuzz(options);
+}
+
+async function fuzz({ seed, requests, from }: { seed: number; requests: number; from: number }): Promise<number> {
+  say(`seed ${seed}, requests ${from} to ${from + requests - 1}`);
+  const onSample = (sample: { requests: number; heapBytes: number; handles: number }): void =>
+    say(`${sample.requests} requests, heap ${mebibytes(sample.heapBytes)} MiB, ${sample.handles} handles`);
+  const outcome = await run({ seed, requests, from, onSample, fillsMemory: requests >= fillFrom });
+  for (const one of outcome.found) await tellFound(one, seed);
+  const isGrown = report(outcome, requests);
+  return outcome.found.length === 0 && !isGrown ? 0 : 1;
+}
+
+async function tellFound({ nth, case: one, finding }: Found, seed: number): Promise<void> {
+  const fails = (smaller: typeof one): Promise<boolean> => failsAlone(smaller, finding.invariant, {});
+  const alone = await fails(one);
+  say(`${finding.invariant}: ${finding.text}`);
+  say(
+    `  replay: npm run fuzz -- --seed ${seed} --from ${nth} --requests 1${alone ? "" : " (not alone: start --from earlier)"}`,
+  );
+  say(tell(alone ? await shrunk(one, fails) : one));
+  say();
+}
+
+/** @returns whether memory grew */
+function report({ statuses, meanings, seconds, growth, worlds, found }: Outcome, requests: number): boolean {
+  for (const counts of [meanings, statuses]) {
+    say(
+      [...counts]
+        .sort(([, a], [, b]) => b - a)
+        .map(([name, count]) => `${name}: ${count}`)
+        .join(", "),
+    );
+  }
+  say(
+    `${requests} requests in ${seconds.toFixed(1)} s, ${(requests / seconds).toFixed(0)} requests/s, ${worlds} worlds, ${found.length} found`,
+  );
+  if (!growth) return false;
+  const { bytes, bytesPerRequest, handles } = growth;
+  const isGrown = requests >= fillFrom && (bytes > growthMaxBytes || handles > 0);
+  say(
+    `heap: ${bytesPerRequest.toFixed(2)} bytes a request, ${mebibytes(bytes)} MiB over the last two thirds (at most ${mebibytes(growthMaxBytes)}); handles: ${handles}`,
+  );
+  if (isGrown) say("memory grew");
+  return isGrown;
+}
+
+async function reportPlants(first: number): Promise<number> {
+  let missed = 0;
+  for (const { name, breaks, within, plant } of plants) {
+    const found: string[] = [];
+    for (const seed of [first, first + 1, first + 2]) {
+      const isOfMemory = breaks === "memory";
+      const outcome = await run({
+        seed,
+        requests: within,
+        plant,
+        stopsAt: 1,
+        nodes: 20,
+        ...(isOfMemory && { fillsMemory: true, onSample: () => {} }),
+      });
+      uproot();
+      const [one] = outcome.found;
+      const isFound = isOfMemory
+        ? (outcome.growth?.bytes ?? 0) > leakMinBytes && !one
+        : one?.finding.invariant === breaks;
+      if (!isFound) missed++;
+      found.push(
+        isOfMemory
+          ? `${mebibytes(outcome.growth?.bytes ?? 0)} MiB`
+          : isFound
+            ? String((one?.nth ?? 0) + 1)
+            : `missed ${one?.finding.invariant ?? ""}`,
+      );
+    }
+    say(`a Berth that ${name}: ${found.join(", ")} (within ${within}): ${breaks}`);
+  }
+  return missed === 0 ? 0 : 1;
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / (1 << 20)).toFixed(1);
+}
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seed: { type: "string" },
+        requests: { type: "string" },
+        from: { type: "string" },
+        plants: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+    const number = (name: "seed" | "requests" | "from", otherwise: number): number => {
+      const value = Number(values[name] ?? otherwise);
+      if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} is no whole number`);
+      return value;
+    };
+    return {
+      seed: number("seed", 1),
+      requests: number("requests", 1_000_000),
+      from: number("from", 0),
+      isPlanted: values.plants === true,
+      help: values.help === true,
+    };
+  } catch (error) {
+    process.stderr.write(`fuzz: ${(error as Error).message}\n\n${usage}`);
+    return undefined;
+  }
+}
