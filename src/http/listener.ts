@@ -1,13 +1,24 @@
 /** Serves an `Exchange` over real HTTP. The only file that knows fastify; what it serves knows no sockets. */
+import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import type { Admission, Exchange, HttpReply, HttpRequest, Milliseconds, RequestHead } from "../runtime/runtime.ts";
 import { Turns } from "../runtime/turns.ts";
+import { Bodies, Refused } from "./bodies.ts";
 
 /** Go's clients keep idle connections 90 s and never repeat a POST that met our closing one, so ours stay longer. */
 const keepAliveTimeoutMs: Milliseconds = 120_000;
-const headersTimeoutMs: Milliseconds = 30_000;
-/** For the whole request to arrive; a reply may take as long as it needs. */
-const requestTimeoutMs: Milliseconds = 60_000;
+/** One more is closed at once: whoever opens connections without end must not take the last file from our own. */
+const connectionsMax = 16_384;
+
+export interface Timeouts {
+  readonly headersMs: Milliseconds;
+  /** For the whole request to arrive; a reply may take as long as it needs. */
+  readonly requestMs: Milliseconds;
+  /** How often connections are looked at. */
+  readonly checkMs: Milliseconds;
+}
+
+const timeoutsDefault: Timeouts = { headersMs: 30_000, requestMs: 60_000, checkMs: 30_000 };
 
 export interface ListenOptions {
   readonly handler: Exchange;
@@ -17,6 +28,7 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly bodyLimitBytes: number;
+  readonly timeouts?: Timeouts;
   /** PEM texts; plain HTTP without them. */
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Told of every rejection of `handler`, which the client sees as a 500. */
@@ -36,30 +48,42 @@ export interface Listener {
 
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { handler, admit, host, port, bodyLimitBytes, tls, onFault, onTooLarge } = options;
-  const state: Serving = { open: new Set(), visits: new WeakMap(), isDraining: false, turns: new Turns(eventLoop) };
+  const { handler, admit, host, port, bodyLimitBytes, tls, onFault, onTooLarge, timeouts = timeoutsDefault } = options;
+  const bodies = new Bodies(bodyLimitBytes);
+  const state: Serving = {
+    open: new Set(),
+    visits: new WeakMap(),
+    bodies,
+    isDraining: false,
+    turns: new Turns(eventLoop),
+  };
+  const times = { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: timeouts.checkMs };
   const app = fastify({
     logger: false,
     bodyLimit: bodyLimitBytes,
     keepAliveTimeout: keepAliveTimeoutMs,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: timeouts.requestMs,
     exposeHeadRoutes: false,
-    https: tls ? { ...tls, headersTimeout: headersTimeoutMs } : null,
-    ...(tls ? {} : { http: { headersTimeout: headersTimeoutMs } }),
+    https: tls ? { ...tls, ...times } : null,
+    ...(tls ? {} : { http: times }),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser("*", (request: FastifyRequest, payload: IncomingMessage) =>
+    state.bodies.read(request.raw, payload),
+  );
+  app.server.maxConnections = connectionsMax;
   app.setErrorHandler((fault: Error & { statusCode?: number }, request, reply) => {
     const status = fault.statusCode ?? 500;
-    if (status >= 500) onFault?.(fault);
+    if (status >= 500 && !(fault instanceof Refused)) onFault?.(fault);
+    // What is left of a body that nobody reads is not to be taken for the next request.
+    if (fault instanceof Refused) reply.header("connection", "close");
     if (status === 413) onTooLarge?.(request.url);
     reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
   });
-  if (admit) {
-    app.addHook("onRequest", (request, reply, done) => {
-      if (enter(request, reply, admit(headOf(request)), state)) done();
-    });
-  }
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.raw.once("close", () => bodies.release(request.raw));
+    if (!admit || enter(request, reply, admit(headOf(request)), state)) done();
+  });
   app.all("*", (request, reply) => serve(request, reply, handler, state));
 
   await app.listen({ host, port });
@@ -84,6 +108,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 interface Serving {
+  readonly bodies: Bodies;
   /** One for each request whose reply has not gone out. */
   readonly open: Set<AbortController>;
   /** Of the requests that were let in by name. */
@@ -205,7 +230,12 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-const reasons: Record<number, string> = { 400: "BadRequest", 413: "RequestEntityTooLarge", 500: "InternalError" };
+const reasons: Record<number, string> = {
+  400: "BadRequest",
+  413: "RequestEntityTooLarge",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+};
 
 /** The error form of the Kubernetes API, which the clients of both our servers can print. */
 function failureBody(code: number, message: string): string {

@@ -4,6 +4,7 @@
  *
  * @see VB §2.1; kubernetes pkg/scheduler/framework/plugins/volumebinding/{volume_binding,binder}.go, PreFilter and GetPodVolumeClaims
  */
+import { driverOf } from "./drivers.ts";
 import { type ClaimKey, compareText, splitKey } from "./names.ts";
 import type { Claim, Kind, ObjectKey, Pod, PodClaim, StorageClass } from "./objects.ts";
 import type { Doubt, PodVerdict } from "./plan.ts";
@@ -92,7 +93,15 @@ function delayedClass(
   if (found.bindingMode === undefined) return fault("class", found.name, "volumeBindingMode: not set");
   if (found.bindingMode === "Immediate") return refused(pod, claim.key, "unboundImmediate");
   if (claim.volumeName !== undefined) return refused(pod, claim.key, "bindInProgress");
-  return { kind: "delayed", class: found };
+  return unreadableDriver(state, found) ?? { kind: "delayed", class: found };
+}
+
+/** Whether capacity must be looked at is the driver's to say: without its word a full pool would pass for an endless one. */
+function unreadableDriver(state: ClusterState, { name, provisioner }: StorageClass): Ended | undefined {
+  const driver = driverOf(provisioner);
+  const problem = state.problem("driver", driver);
+  if (problem === undefined || state.provisioning.get(name) === "static") return undefined;
+  return fault("driver", driver, problem);
 }
 
 /** An object that is there and cannot be read: an error of the call, not a refusal (decision 3). */

@@ -42,6 +42,8 @@ function sayOf(state: ClusterState, claim: Claim, pods: readonly string[]): stri
   if (claim.lost) return `it has lost its volume ${volumeName ?? ""}`;
   if (claim.deleting) return "it is being deleted";
   if (volumeName !== undefined) {
+    const problem = state.problem("volume", volumeName);
+    if (problem !== undefined) return `volume ${volumeName}, which it names, cannot be read: ${problem}`;
     const isThere = state.volumes.get(volumeName) !== undefined;
     if (!isThere) return `volume ${volumeName}, which it names, does not exist`;
     return claim.bindCompleted
@@ -50,6 +52,8 @@ function sayOf(state: ClusterState, claim: Claim, pods: readonly string[]): stri
   }
   if (claim.class === "") return "it has no class: the PV controller must find it a volume without one";
   const storageClass = state.get("class", claim.class);
+  const problem = state.problem("class", claim.class);
+  if (problem !== undefined) return `StorageClass ${claim.class} cannot be read: ${problem}`;
   if (!storageClass) return `StorageClass ${claim.class} does not exist`;
   if (storageClass.bindingMode !== "WaitForFirstConsumer") {
     return `class ${claim.class} binds at once: the PV controller or the provisioner must bind it, no scheduler does`;

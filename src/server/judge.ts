@@ -6,6 +6,7 @@ import type { NodeName } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { Doubt, NodeVerdicts, PodVerdict } from "../scheduling/plan.ts";
 import type { PodReason } from "../scheduling/reasons.ts";
+import type { ClusterState } from "../scheduling/state.ts";
 import { nameOf, settleDoubts, type Unsettled } from "./doubts.ts";
 import type { Parts } from "./parts.ts";
 
@@ -29,9 +30,10 @@ export async function judge(
 ): Promise<Judgement> {
   // Decided from the Pod alone, before anything that may not be there yet (decision 2).
   if (pod.claims.length === 0) return { kind: "free" };
+  const { state } = parts.cluster;
   const first = decideNow(parts, pod, names);
   const doubts = doubtsOf(first);
-  if (doubts.length === 0) return toJudgement(first);
+  if (doubts.length === 0) return toJudgement(first, state);
 
   const unsettled = await settleDoubts(parts, doubts, signal);
   if (unsettled) return { kind: "error", ...unsettled };
@@ -39,7 +41,9 @@ export async function judge(
   const second = decideNow(parts, pod, names);
   const missing = new Set(doubts.map(nameOf));
   const fresh = doubtsOf(second).find((doubt) => !missing.has(nameOf(doubt)));
-  return fresh ? { kind: "error", cause: "behind", text: `${nameOf(fresh)} is not in the cache` } : toJudgement(second);
+  return fresh
+    ? { kind: "error", cause: "behind", text: `${nameOf(fresh)} is not in the cache` }
+    : toJudgement(second, state);
 }
 
 /** The verdict of this moment, without reading anything live. */
@@ -53,7 +57,7 @@ export function decideNow(
   return filterNodes(cluster.state, pod, names);
 }
 
-function toJudgement(verdict: PodVerdict<NodeVerdicts> | Unsettled): Judgement {
+function toJudgement(verdict: PodVerdict<NodeVerdicts> | Unsettled, state: ClusterState): Judgement {
   if ("cause" in verdict) return { kind: "error", ...verdict };
   switch (verdict.kind) {
     case "free":
@@ -68,9 +72,19 @@ function toJudgement(verdict: PodVerdict<NodeVerdicts> | Unsettled): Judgement {
       return { kind: "refused", reason: verdict.reason, text: verdict.text };
     case "judged":
       return knowsNoNode(verdict.nodes)
-        ? { kind: "error", cause: "nodesUnknown", text: "none of the nodes is known to the volume extender yet" }
+        ? { kind: "error", ...whyUnknown(state, verdict.nodes.names) }
         : { kind: "judged", verdicts: verdict.nodes };
   }
+}
+
+/** A node that cannot be read is as good as unknown; where no other was asked about, it is named. */
+function whyUnknown(state: ClusterState, names: readonly NodeName[]): Unsettled {
+  for (const key of names) {
+    const problem = state.problem("node", key);
+    if (problem === undefined) continue;
+    return { cause: "unreadable", text: `${nameOf({ kind: "node", key })} cannot be read: ${problem}` };
+  }
+  return { cause: "nodesUnknown", text: "none of the nodes is known to the volume extender yet" };
 }
 
 /** One unknown node is new, or a simulation's; when all are, it is the cache that is wrong (decision 1). */

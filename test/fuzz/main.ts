@@ -1,20 +1,30 @@
 /** `npm run fuzz`: hostile requests and objects, by the seed. Exit 1 where something did not hold. */
 import { parseArgs } from "node:util";
+import { kinds } from "../../src/scheduling/objects.ts";
 import { shrunk, tell } from "./cases.ts";
+import { damagesOf, victims } from "./damage.ts";
+import { sampled } from "./memory.ts";
+import { HostileWorld, judgeDamage } from "./objects.ts";
 import { plants, uproot } from "./plants.ts";
 import { type Found, failsAlone, type Outcome, run } from "./run.ts";
+import { attack, attacks, idle } from "./sockets.ts";
+import { FuzzWorld } from "./world.ts";
 
-const usage = `Usage: npm run fuzz [-- --seed N] [--requests N] [--from N] [--plants]
+const usage = `Usage: npm run fuzz [-- --seed N] [--requests N] [--from N] [--plants] [--objects] [--sockets]
 
   --seed N      of all cases (1)
   --requests N  how many (1000000)
   --from N      the number of the first case (0): "--seed 7 --from 1234 --requests 1" replays one
+  --objects     instead, every field of the API's objects damaged in every way
+  --sockets     instead, attacks on the listener, 10,000 idle connections among them
   --plants      instead, after how many requests each planted fault is found
 `;
 
 /** What the heap may rise by over a run, caches once filled: less than one request in a thousand leaves a body behind. */
 const growthMaxBytes = 8 << 20;
 /** A shorter run is for its findings: its growth is that of caches. */
+const nodesOfObjects = 10;
+const idleConnections = 10_000;
 /** What a planted leak must show. */
 const leakMinBytes = 1 << 20;
 const fillFrom = 20_000;
@@ -29,7 +39,47 @@ async function main(): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  return options.isPlanted ? reportPlants(options.seed) : fuzz(options);
+  if (options.isPlanted) return reportPlants(options.seed);
+  if (options.isOfObjects) return reportObjects();
+  return options.isOfSockets ? reportSockets() : fuzz(options);
+}
+
+async function reportObjects(): Promise<number> {
+  let found = 0;
+  for (const kind of kinds) {
+    const world = await HostileWorld.open(nodesOfObjects);
+    const key = victims[kind];
+    const sound = { answers: await world.answers(), objects: world.objects() };
+    const damages = damagesOf(kind, world.api.get(kind, key));
+    for (const damage of damages) {
+      const problem = await judgeDamage(world, damage, key, sound);
+      if (problem === undefined) continue;
+      found++;
+      say(`${kind} ${key}: ${damage.field}, ${damage.how}: ${problem}`);
+    }
+    say(`${kind}: ${damages.length} damages`);
+  }
+  say(`${found} found`);
+  return found === 0 ? 0 : 1;
+}
+
+async function reportSockets(): Promise<number> {
+  let found = 0;
+  const world = await FuzzWorld.open({ nodes: nodesOfObjects });
+  const handles = sampled(0).handles;
+  for (const one of attacks) {
+    const problem = await attack(one, world);
+    if (problem !== undefined) found++;
+    say(problem ?? `${one.name}: held`);
+  }
+  const { open, bytesEach, problem } = await idle(world, idleConnections);
+  say(
+    `${open} idle connections, ${(bytesEach / 1024).toFixed(1)} KiB each${problem === undefined ? "" : `: ${problem}`}`,
+  );
+  if (problem !== undefined || open < idleConnections) found++;
+  const left = sampled(0).handles - handles;
+  say(`${found} found, ${left} handles more than before`);
+  return found === 0 && left <= 0 ? 0 : 1;
 }
 
 async function fuzz({ seed, requests, from }: { seed: number; requests: number; from: number }): Promise<number> {
@@ -121,6 +171,8 @@ function readOptions() {
         requests: { type: "string" },
         from: { type: "string" },
         plants: { type: "boolean" },
+        objects: { type: "boolean" },
+        sockets: { type: "boolean" },
         help: { type: "boolean" },
       },
     });
@@ -134,6 +186,8 @@ function readOptions() {
       requests: number("requests", 1_000_000),
       from: number("from", 0),
       isPlanted: values.plants === true,
+      isOfObjects: values.objects === true,
+      isOfSockets: values.sockets === true,
       help: values.help === true,
     };
   } catch (error) {

@@ -42,7 +42,7 @@ function seedsOfPod(pod: Body): Seed[] {
     };
   };
   return [
-    verb("filter", "all names", 4, { Pod: pod, Nodes: null, NodeNames: someNodes(100) }),
+    verb("filter", "all names", 2, { Pod: pod, Nodes: null, NodeNames: someNodes(100) }),
     verb("filter", "few names", 8, { Pod: pod, Nodes: null, NodeNames: someNodes(12) }),
     verb("filter", "whole nodes", 4, { Pod: pod, Nodes: { metadata: {}, items: nodeList }, NodeNames: null }),
     verb("prioritize", "names", 6, { Pod: pod, Nodes: null, NodeNames: someNodes(20) }),
@@ -56,13 +56,13 @@ function seedsOfPod(pod: Body): Seed[] {
       NodeNameToVictims: Object.fromEntries(victimPods),
       NodeNameToMetaVictims: null,
     }),
-    verb("bind", "of a Pod before it", 6, {
+    verb("bind", "of a Pod before it", 7, {
       PodName: name,
       PodNamespace: namespace,
       PodUID: `${uid}-before`,
       Node: nodeName(3),
     }),
-    verb("bind", "whole", 2, { PodName: name, PodNamespace: namespace, PodUID: uid, Node: nodeName(3) }),
+    verb("bind", "whole", 0.6, { PodName: name, PodNamespace: namespace, PodUID: uid, Node: nodeName(3) }),
     {
       name: `simulate ${name}`,
       face: "debug",

@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type Listener, listen } from "../../src/http/listener.ts";
 import type { Exchange, HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
@@ -224,3 +224,57 @@ test("a stream that ends while the server closes lets go of its connection", asy
   expect(await Promise.race([closed, pause(2_000).then(() => "still open")])).toBeUndefined();
   agent.destroy();
 });
+
+/** Sends bytes on a connection of its own and leaves it open. */
+function opened({ port }: Listener, text: string): Socket & { text: string } {
+  const socket = Object.assign(connect(port, "127.0.0.1"), { text: "" });
+  socket.on("data", (data) => {
+    socket.text += String(data);
+  });
+  socket.on("error", () => {});
+  socket.write(text);
+  return socket;
+}
+
+test("bodies that are on their way hold so much together, and the next one is told to come again", async () => {
+  const faults: unknown[] = [];
+  const handler: Exchange = async ({ body }) => ok(String(body?.length));
+  const onFault = (fault: unknown): void => void faults.push(fault);
+  const listener = await listen({ handler, host: "127.0.0.1", port: 0, bodyLimitBytes: 1_000, onFault });
+  open.push(listener);
+  const head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
+  const unfinished = Array.from({ length: 4 }, () => opened(listener, head + "x".repeat(990)));
+  await pause(100);
+  const last = opened(listener, head + "x".repeat(990));
+  await expect.poll(() => last.text).toContain("HTTP/1.1 503");
+  expect(last.text).toContain('"reason":"ServiceUnavailable"');
+  await expect.poll(() => last.closed || last.readableEnded).toBe(true);
+  for (const socket of unfinished) socket.destroy();
+  const send = async (): Promise<string> =>
+    (await fetch(urlOf(listener), { method: "POST", body: "x".repeat(1_000) })).text();
+  await expect.poll(send).toBe("1000");
+  for (let nth = 0; nth < 20; nth++) expect(await send()).toBe("1000");
+  expect(faults).toEqual([]);
+});
+
+const slow = { headersMs: 150, requestMs: 300, checkMs: 20 };
+
+test.for([
+  ["a head", "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "],
+  ["a body", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n"],
+  ["nothing at all", ""],
+])(
+  "a caller that sends %s byte by byte is let go, and others are answered meanwhile",
+  async ([what = "", text = ""]) => {
+    const handler: Exchange = async () => ok();
+    const listener = await listen({ handler, host: "127.0.0.1", port: 0, bodyLimitBytes: 1_024, timeouts: slow });
+    open.push(listener);
+    const socket = opened(listener, text);
+    const drip = setInterval(() => what !== "nothing at all" && socket.writable && socket.write("x"), 10);
+    expect((await fetch(urlOf(listener))).status).toBe(200);
+    await expect.poll(() => socket.closed || socket.readableEnded, { timeout: 15_000 }).toBe(true);
+    clearInterval(drip);
+    expect(socket.text).toMatch(/^(HTTP\/1.1 408|$)/);
+    expect((await fetch(urlOf(listener))).status).toBe(200);
+  },
+);

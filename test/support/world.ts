@@ -32,7 +32,7 @@ import {
   type Raw,
 } from "./make.ts";
 
-const kindOf: Record<string, Kind> = {
+export const kindOf: Record<string, Kind> = {
   Node: "node",
   PersistentVolume: "volume",
   PersistentVolumeClaim: "claim",
