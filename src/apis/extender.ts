@@ -9,6 +9,7 @@
 import { type NodeName, nodeName } from "../scheduling/names.ts";
 import { nameLengthMax, shown } from "./fields.ts";
 import { findItems } from "./json-items.ts";
+import { shapeProblem } from "./json-shape.ts";
 
 /** A request read, or the one sentence that says which field could not be. */
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -99,6 +100,8 @@ export function decodePod(body: Body): Decoded<object> {
 function decode<T>(body: Body, read: (fields: Fields, bytes: Buffer, json: object) => T): Decoded<T> {
   const bytes = toBuffer(body);
   if (bytes.length === 0) return { ok: false, problem: "the body is empty" };
+  const odd = shapeProblem(bytes);
+  if (odd !== undefined) return { ok: false, problem: odd };
   let json: unknown;
   try {
     json = JSON.parse(bytes.toString());
