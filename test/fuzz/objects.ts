@@ -130,6 +130,7 @@ export class HostileWorld {
       version: "fuzz",
     });
     for (let turn = 0; !this.berth.cluster.readiness().ready && turn < 1_000; turn++) await this.pass(10);
+    if (!this.berth.cluster.readiness().ready) throw new Error("Berth never became ready");
   }
 }
 

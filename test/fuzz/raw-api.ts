@@ -43,9 +43,14 @@ export class RawApi {
     const [place = "", query] = path.split("?");
     const kind = kinds.find((one) => kindInfo[one].path === place);
     if (!kind) return this.#one(place);
-    if (new URLSearchParams(query).get("watch") !== "true") return listOf(String(this.#version), this.all(kind));
+    const asked = new URLSearchParams(query);
+    if (asked.get("watch") !== "true") return listOf(String(this.#version), this.all(kind));
     const stream = new Stream();
     this.#streams.set(kind, stream);
+    if (asked.get("sendInitialEvents") === "true") {
+      for (const object of this.all(kind)) stream.send("ADDED", object);
+      stream.bookmark(String(this.#version), { "k8s.io/initial-events-end": "true" });
+    }
     return watchOn(stream, signal);
   };
 
