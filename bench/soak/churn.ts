@@ -66,11 +66,10 @@ export class Churn {
 
   /** So many Pods are asked about once that nothing is remembered of more. */
   async fill(): Promise<void> {
-    const { names } = this.#world;
     const pod = await this.#world.addPod("filler", [local(5)], [], false);
     for (let at = 0; at < rememberedMax; at++) {
       const Pod = { ...pod, metadata: { ...pod.metadata, uid: `filler-${at}` } };
-      await this.#world.answer(this.#world.call("filter", { Pod, Nodes: null, NodeNames: names }));
+      await this.#world.answer(this.#world.call("filter", { Pod, Nodes: null, NodeNames: this.#offered() }));
     }
     await this.#world.removePod("filler");
   }
@@ -109,10 +108,16 @@ export class Churn {
     return count;
   }
 
+  /** All nodes, or a few: what kube-scheduler's own plugins leave. */
+  #offered(): readonly string[] {
+    const { random, names } = this.#world;
+    return random.once(4) ? names : random.some(names, 10);
+  }
+
   /** Filter, mostly prioritize, sometimes bind; now and then nobody waits for the answer. */
   async #cycle(living: Living): Promise<void> {
-    const { random, names } = this.#world;
-    const offered = random.once(4) ? names : random.some(names, 10);
+    const { random } = this.#world;
+    const offered = this.#offered();
     this.calls++;
     if (this.calls % httpEvery === 0) return this.#overSockets(living, offered);
     const caller = new AbortController();
