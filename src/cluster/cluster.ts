@@ -2,13 +2,13 @@
  * What Berth believes of the cluster: a reflector for each kind feeds one state. Reads of the state are synchronous and see every
  * change that was announced; `live` looks past it.
  */
-import { isVersion, keyOf, objectPath, Translator, versionOf } from "../apis/kubernetes.ts";
+import { isVersion, keyOf, Translator, versionOf } from "../apis/kubernetes.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
-import { type Kind, type Kinds, kinds, type ObjectKey } from "../scheduling/objects.ts";
+import { type Kind, kinds, type ObjectKey } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
-import { Limiter } from "./limiter.ts";
+import { type LiveRead, LiveReads } from "./live-reads.ts";
 import { Pace } from "./pace.ts";
 import { Reflector, type ReflectorObserver } from "./reflector.ts";
 import { Suspicions } from "./suspicions.ts";
@@ -18,13 +18,6 @@ export interface Change {
   readonly key: ObjectKey;
   readonly deleted: boolean;
 }
-
-export type LiveRead<K extends Kind> =
-  /** `raw` is what the API sent. */
-  | { readonly found: true; readonly object: Kinds[K]; readonly raw: unknown }
-  | { readonly found: false }
-  /** `retryAfterMs` is how long the API wants to be left alone. */
-  | { readonly failed: string; readonly retryAfterMs?: Milliseconds | undefined };
 
 export interface ClusterObserver extends ReflectorObserver {
   /** An object that cannot be read was set aside. */
@@ -83,7 +76,7 @@ export class Cluster {
   readonly #translator: Translator;
   readonly #reflectors: ReadonlyMap<Kind, Reflector>;
   readonly #listeners = new Set<(change: Change) => void>();
-  readonly #liveReads: Limiter;
+  readonly #liveReads: LiveReads;
   readonly #pace: Pace;
   readonly #suspicions = new Suspicions();
   /** The version at which each object was set aside, so that the same one is judged once. */
@@ -98,7 +91,12 @@ export class Cluster {
     this.state = deps.state;
     this.#deps = deps;
     this.#translator = new Translator({ nodeAnnotations: deps.options.nodeAnnotations });
-    this.#liveReads = new Limiter(deps.options.liveReadsMax);
+    this.#liveReads = new LiveReads({
+      client: deps.client,
+      translator: this.#translator,
+      inParallelMax: deps.options.liveReadsMax,
+      found: (kind, key) => this.#foundLive(kind, key),
+    });
     this.#pace = new Pace(deps.runtime);
     this.#reflectors = new Map(kinds.map((kind) => [kind, this.#reflector(kind)]));
   }
@@ -165,23 +163,7 @@ export class Cluster {
 
   /** One read past the cache. Never rejects. */
   live<K extends Kind>(kind: K, key: ObjectKey, signal?: AbortSignal): Promise<LiveRead<K>> {
-    return this.#liveReads.run(async (): Promise<LiveRead<K>> => {
-      if (signal?.aborted) return { failed: "the caller has gone" };
-      const path = objectPath(kind, key);
-      // No object can have such a name.
-      if (path === undefined) return { found: false };
-      // A second try, for the connection may have been closed while it was idle.
-      const outcome = await this.#deps.client.get(path, signal, { triesMax: 2 });
-      if (!outcome.ok) {
-        const { status, message, retryAfterMs } = outcome;
-        return status === 404 ? { found: false } : { failed: message, retryAfterMs };
-      }
-      this.#foundLive(kind, key);
-      const read = this.#translator.translate(kind, outcome.body);
-      return read.ok
-        ? { found: true, object: read.object, raw: outcome.body }
-        : { failed: `${read.field}: ${read.problem}` };
-    });
+    return this.#liveReads.read(kind, key, signal);
   }
 
   /** A Pod may be missing because it is no longer pending; every other kind is watched whole. */
