@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { benchCache } from "../bench/cache/bench.ts";
 import { smallSize, sparesOf } from "../bench/cache/size.ts";
 import { boundsOf, tableOf } from "../bench/cache/table.ts";
+import { budgetLines } from "../bench/measure.ts";
 
 test.skipIf(process.platform !== "linux")(
   "a small cluster is listed, its events are all taken over while filter is called, and a relist does not double the memory",
@@ -31,7 +32,8 @@ test.skipIf(process.platform !== "linux")(
     const { peakMib, beforeMib } = bench.phases.relist;
     expect(peakMib / beforeMib).toBeLessThan(2);
     expect(bench.troubles).toEqual([]);
-    expect(tableOf(bench)).toContain("peak of the relist");
+    expect(tableOf(bench)).toContain("300 nodes");
+    expect(budgetLines(boundsOf(bench))).toContain("peak of the relist");
     expect(boundsOf(bench)).toHaveLength(8);
   },
 );
