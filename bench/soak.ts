@@ -49,6 +49,7 @@ export interface Soak {
 const samplesCount = 10;
 /** Caches fill first; the resting sizes are taken there too. */
 const warmUpSamples = 2;
+const closingTurns = 100;
 
 /** What remembers on purpose, up to a bound of its own. */
 const remembering: readonly { readonly path: RegExp; readonly max: number }[] = [
@@ -72,11 +73,12 @@ const emptied = [
   "rests.#byClaim",
   "waker.#waiting",
   "watchpoints.#byObject",
-  "events.#queue",
+  "events.#waiting.Warning",
+  "events.#waiting.Normal",
   "binder.#runs",
   "binder.#ending",
   "#queue.#waiting",
-  "#liveReads.#waiting",
+  "#liveReads.#limiter.#waiting",
   "calls.#whenIdle",
   "#objects.pod",
   "#objects.claim",
@@ -93,7 +95,7 @@ export async function runSoak(options: SoakOptions): Promise<Soak> {
   let before = new Map<string, number>();
   for (let tenth = 1; tenth <= samplesCount; tenth++) {
     await churn.until((options.calls * tenth) / samplesCount);
-    const sample = sampleOf(churn.calls, world);
+    const sample = await sampleOf(churn.calls, world);
     samples.push(sample);
     options.sampled?.(sample);
     if (tenth !== warmUpSamples) continue;
@@ -142,10 +144,16 @@ function collectGarbage(): void {
   for (let count = 0; count < 2; count++) collect();
 }
 
-function sampleOf(calls: number, { timers }: World): Sample {
+async function sampleOf(calls: number, { timers }: World): Promise<Sample> {
+  // Sockets of the last calls close in turns of their own.
+  let handles = Number.POSITIVE_INFINITY;
+  for (let turn = 0; turn < closingTurns; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    handles = Math.min(handles, process.getActiveResourcesInfo().length);
+  }
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
-  return { calls, heapBytes: heapUsed + external, handles: process.getActiveResourcesInfo().length, timers };
+  return { calls, heapBytes: heapUsed + external, handles, timers };
 }
 
 function countsOf(state: Record<string, unknown>): Record<string, number> {

@@ -1,15 +1,14 @@
 /** The benches that run for long, in their small size, and that each of them can fail. */
 import { expect, test } from "vitest";
 import { budgetLines, isWithin } from "../bench/measure.ts";
-import { overloadBudgets, runOverload } from "../bench/overload.ts";
+import { overloadCounts, runOverload } from "../bench/overload.ts";
 import { grown, runSoak, type SoakOptions, slopeOf, soakBudgets } from "../bench/soak.ts";
 import type { HttpReply } from "../src/runtime/runtime.ts";
 import type { BerthOptions } from "../src/server/berth.ts";
 
 test("more calls than can be served: they are refused early, binds and health go on", { timeout: 60_000 }, async () => {
   const overload = await runOverload({ nodes: 1_000, connections: 100, binds: 10, paceMs: 10 });
-  const budgets = overloadBudgets(overload);
-  expect(budgetLines(budgets.filter((budget) => !isWithin(budget)))).toBe("");
+  expect(budgetLines(overloadCounts(overload).filter((budget) => !isWithin(budget)))).toBe("");
   // What the callers were told is what the metric counts, but for those that came after it was read.
   const { 503: refused = 0 } = overload.answers.counts;
   const counted = overload.rejected['verb="filter",cause="tooManyCalls"'] ?? 0;
