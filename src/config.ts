@@ -67,7 +67,7 @@ export interface Config {
     readonly bindBodyBytesMax: number;
     /** Calls in progress, binds apart; one more is answered 503. */
     readonly callsMax: number;
-    /** Of their bodies together, read or not yet; a call beyond that is answered 503, unless it is alone. */
+    /** Of the bodies that one listener has before it together; a larger one is answered 503, unless it is alone or a small call. */
     readonly bodiesBytesMax: number;
     /** How long a stop waits for the calls in progress. */
     readonly drainTimeoutMs: Milliseconds;

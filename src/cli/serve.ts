@@ -105,7 +105,7 @@ const closeMs = 2_000;
 export async function serveBerth({ berth, config, log, runtime }: ServeOptions): Promise<Served> {
   const { listen: where, debugListen, limits } = config;
   const onFault = (err: unknown): void => log.error({ err }, "Broke on a request");
-  const { bodyBytesMax } = limits;
+  const { bodyBytesMax, bodiesBytesMax } = limits;
   const onTooLarge = (path: string): void =>
     log.warn(
       { path: path.slice(0, 100), bodyBytesMax },
@@ -117,7 +117,8 @@ export async function serveBerth({ berth, config, log, runtime }: ServeOptions):
     { host, port }: typeof where,
   ): Promise<Listener> => {
     try {
-      const listener = await listen({ ...faces, host, port, bodyLimitBytes: bodyBytesMax, onFault, onTooLarge });
+      const bodies = { bodyLimitBytes: bodyBytesMax, bodiesLimitBytes: bodiesBytesMax };
+      const listener = await listen({ ...faces, host, port, ...bodies, onFault, onTooLarge });
       log.info({ address: `${host}:${listener.port}` }, `Listening for ${name}`);
       return listener;
     } catch (error) {

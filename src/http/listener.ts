@@ -1,7 +1,15 @@
 /** Serves an `Exchange` over real HTTP. The only file that knows fastify; what it serves knows no sockets. */
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import type { Admission, Exchange, HttpReply, HttpRequest, Milliseconds, RequestHead } from "../runtime/runtime.ts";
+import type {
+  Admission,
+  Departure,
+  Exchange,
+  HttpReply,
+  HttpRequest,
+  Milliseconds,
+  RequestHead,
+} from "../runtime/runtime.ts";
 import { Turns } from "../runtime/turns.ts";
 import { Bodies, Refused } from "./bodies.ts";
 
@@ -28,6 +36,8 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly bodyLimitBytes: number;
+  /** Of all bodies that are on their way or being answered; four times the limit of one where it is left out. */
+  readonly bodiesLimitBytes?: number;
   readonly timeouts?: Timeouts;
   /** PEM texts; plain HTTP without them. */
   readonly tls?: { readonly key: string; readonly cert: string };
@@ -48,12 +58,12 @@ export interface Listener {
 
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { handler, admit, host, port, bodyLimitBytes, tls, onFault, onTooLarge, timeouts = timeoutsDefault } = options;
-  const bodies = new Bodies(bodyLimitBytes);
+  const { handler, admit, host, port, bodyLimitBytes, tls, timeouts = timeoutsDefault } = options;
+  const { bodiesLimitBytes = 4 * bodyLimitBytes } = options;
+  const bodies = new Bodies({ bodyBytesMax: bodyLimitBytes, bodiesBytesMax: bodiesLimitBytes });
   const state: Serving = {
     open: new Set(),
     visits: new WeakMap(),
-    bodies,
     isDraining: false,
     turns: new Turns(eventLoop),
   };
@@ -69,17 +79,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request: FastifyRequest, payload: IncomingMessage) =>
-    state.bodies.read(request.raw, payload),
+    bodies.read(request.raw, payload, state.visits.has(request.raw)),
   );
   app.server.maxConnections = connectionsMax;
-  app.setErrorHandler((fault: Error & { statusCode?: number }, request, reply) => {
-    const status = fault.statusCode ?? 500;
-    if (status >= 500 && !(fault instanceof Refused)) onFault?.(fault);
-    // What is left of a body that nobody reads is not to be taken for the next request.
-    if (fault instanceof Refused) reply.header("connection", "close");
-    if (status === 413) onTooLarge?.(request.url);
-    reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
-  });
+  app.setErrorHandler((fault: Error & { statusCode?: number }, request, reply) =>
+    answerFault(fault, { request, reply, state, options }),
+  );
   app.addHook("onRequest", (request, reply, done) => {
     reply.raw.once("close", () => bodies.release(request.raw));
     if (!admit || enter(request, reply, admit(headOf(request)), state)) done();
@@ -107,8 +112,32 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
+function answerFault(
+  fault: Error & { readonly statusCode?: number },
+  {
+    request,
+    reply,
+    state,
+    options,
+  }: {
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+    readonly state: Serving;
+    readonly options: ListenOptions;
+  },
+): void {
+  const status = fault.statusCode ?? 500;
+  if (status === 413) options.onTooLarge?.(request.url);
+  if (fault instanceof Refused) {
+    const visit = state.visits.get(request.raw);
+    if (visit) visit.departure = fault.departure;
+    // What is left of a body that nobody reads is not to be taken for the next request.
+    reply.header("connection", "close");
+  } else if (status >= 500) options.onFault?.(fault);
+  reply.code(status).header("content-type", "application/json").send(failureBody(status, fault.message));
+}
+
 interface Serving {
-  readonly bodies: Bodies;
   /** One for each request whose reply has not gone out. */
   readonly open: Set<AbortController>;
   /** Of the requests that were let in by name. */
@@ -119,7 +148,7 @@ interface Serving {
 
 interface Visit {
   readonly isLong: boolean;
-  begun: boolean;
+  departure: Departure;
 }
 
 /** Of Node itself: whoever serves sockets waits for them. */
@@ -139,9 +168,10 @@ function enter(request: FastifyRequest, reply: FastifyReply, admission: Admissio
     reply.code(status).headers(headers).send(body);
     return false;
   }
-  const visit = { isLong: admission.isLong, begun: false };
+  if (admission.kind === "passed") return true;
+  const visit: Visit = { isLong: admission.isLong, departure: "callerGone" };
   state.visits.set(request.raw, visit);
-  reply.raw.once("close", () => admission.leave(visit.begun));
+  reply.raw.once("close", () => admission.leave(visit.departure));
   return true;
 }
 
@@ -168,7 +198,7 @@ async function serve(
     await state.turns.next();
     if (controller.signal.aborted) return reply.hijack();
   }
-  if (visit) visit.begun = true;
+  if (visit) visit.departure = "served";
   const { status, headers, body } = await handler(toHttpRequest(request), controller.signal);
   if (raw.destroyed) return reply.hijack();
   if (state.isDraining) reply.header("connection", "close");

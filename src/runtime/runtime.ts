@@ -62,14 +62,19 @@ export interface RequestHead {
   readonly bodyBytes: number | undefined;
 }
 
+/** How a request that was let in came to its end: served, or nothing was done for it. */
+export type Departure = "served" | "callerGone" | "tooLarge" | "tooManyBytes";
+
 /** What becomes of a request whose body has not been read. */
 export type Admission =
+  /** It takes no place; its body is bounded as those of strangers are. */
+  | { readonly kind: "passed" }
   /** It is answered so, and its body is thrown away as it comes. */
   | { readonly kind: "refused"; readonly reply: HttpReply }
   | {
       readonly kind: "admitted";
       /** It is long work: one of them a turn of the event loop, and none for a caller who has gone. */
       readonly isLong: boolean;
-      /** Called once, when its reply is out or its connection has broken; `begun` says whether the handler was called. */
-      readonly leave: (begun: boolean) => void;
+      /** Called once, when its reply is out or its connection has broken. */
+      readonly leave: (departure: Departure) => void;
     };

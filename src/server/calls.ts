@@ -3,18 +3,16 @@
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import { type Metrics, type RejectionCause, type Verb, verbs } from "../metrics.ts";
-import type { Admission, HttpReply, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
+import type { Admission, Departure, HttpReply, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
 import type { Handler } from "./parts.ts";
 import { failureReply } from "./replies.ts";
 import { pathOf } from "./router.ts";
 
 type Counts = Record<Verb, number>;
 
-const passage: Admission = { kind: "admitted", isLong: false, leave: () => {} };
-const messages: Readonly<Record<Exclude<RejectionCause, "callerGone">, string>> = {
+const messages: Readonly<Record<Extract<RejectionCause, "draining" | "tooManyCalls">, string>> = {
   draining: "stopping; ask again",
   tooManyCalls: "too many calls in progress; ask again",
-  tooManyBytes: "too many bytes of calls in progress; ask again",
 };
 
 export function pathOfVerb(verb: Verb): string {
@@ -29,8 +27,6 @@ export class Calls {
   readonly #config: Config;
   readonly #metrics: Metrics;
   readonly #log: Log;
-  /** Of the bodies of those inside. */
-  #bytes = 0;
   #draining = false;
   #whenIdle: (() => void)[] = [];
 
@@ -56,31 +52,16 @@ export class Calls {
   enter({ method, path, bodyBytes }: RequestHead): Admission {
     const asked = pathOf(path);
     const verb = verbs.find((name) => asked === pathOfVerb(name));
-    if (verb === undefined || method !== "POST") return passage;
-    const { bodyBytesMax, bindBodyBytesMax, bodiesBytesMax } = this.#config.limits;
+    if (verb === undefined || method !== "POST") return { kind: "passed" };
+    const { bindBodyBytesMax } = this.#config.limits;
     const isBind = verb === "bind";
     if (isBind && bodyBytes !== undefined && bodyBytes > bindBodyBytesMax) {
       return { kind: "refused", reply: this.#tooLarge(verb, bindBodyBytesMax) };
     }
-    // Of a body whose length nobody tells the worst is thought. A bind counts by its place, and what is too large is not read.
-    const told = bodyBytes ?? bodyBytesMax;
-    const bytes = (isBind && bodyBytes !== undefined) || told > bodyBytesMax ? 0 : told;
-    const cause = this.#draining
-      ? "draining"
-      : this.#isFull(verb, this.#inside)
-        ? "tooManyCalls"
-        : this.#bytes > 0 && this.#bytes + bytes > bodiesBytesMax
-          ? "tooManyBytes"
-          : undefined;
-    if (cause) return { kind: "refused", reply: this.#reject(verb, cause) };
+    if (this.#draining) return { kind: "refused", reply: this.#reject(verb, "draining") };
+    if (this.#isFull(verb, this.#inside)) return { kind: "refused", reply: this.#reject(verb, "tooManyCalls") };
     this.#inside[verb]++;
-    this.#bytes += bytes;
-    const leave = (begun: boolean): void => {
-      this.#inside[verb]--;
-      this.#bytes -= bytes;
-      if (!begun) this.#metrics.callsRejected.inc({ verb, cause: "callerGone" });
-    };
-    return { kind: "admitted", isLong: !isBind, leave };
+    return { kind: "admitted", isLong: !isBind, leave: (departure) => this.#left(verb, departure) };
   }
 
   /** Wraps a verb: 415 and 413 before its handler, 503 when draining or full, 500 for what it throws. */
@@ -114,6 +95,12 @@ export class Calls {
     await Promise.race([idle, runtime.sleep(ms, enough.signal)]);
     enough.abort();
     return this.#isIdle();
+  }
+
+  #left(verb: Verb, departure: Departure): void {
+    this.#inside[verb]--;
+    if (departure === "tooLarge") this.#metrics.callDuration.observe({ verb, outcome: "undecodable" }, 0);
+    else if (departure !== "served") this.#metrics.callsRejected.inc({ verb, cause: departure });
   }
 
   #isFull(verb: Verb, counts: Counts): boolean {

@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type Listener, listen } from "../../src/http/listener.ts";
-import type { Admission, Exchange, HttpReply, RequestHead } from "../../src/runtime/runtime.ts";
+import type { Admission, Departure, Exchange, HttpReply, RequestHead } from "../../src/runtime/runtime.ts";
 
 const open: Listener[] = [];
 const sockets: Socket[] = [];
@@ -60,10 +60,10 @@ async function until(holds: () => boolean): Promise<void> {
 /** Lets all in, and counts who is inside and how they left. */
 function counting(isLong: boolean) {
   const heads: RequestHead[] = [];
-  const left: boolean[] = [];
+  const left: Departure[] = [];
   const admit = (head: RequestHead): Admission => {
     heads.push(head);
-    return { kind: "admitted", isLong, leave: (begun) => void left.push(begun) };
+    return { kind: "admitted", isLong, leave: (departure) => void left.push(departure) };
   };
   return { heads, left, admit };
 }
@@ -110,23 +110,23 @@ test("whoever came in leaves once: served, too large, broken off, or never sent 
       ? new Promise((_, reject) => signal.addEventListener("abort", reject))
       : served({} as never, signal);
   const listener = await serve(endless, admit);
-  const expected: boolean[] = [];
-  const step = async (act: (client: Client) => void, begun: boolean): Promise<void> => {
+  const expected: Departure[] = [];
+  const step = async (act: (client: Client) => void, departure: Departure): Promise<void> => {
     act(new Client(listener));
-    expected.push(begun);
+    expected.push(departure);
     await until(() => left.length >= expected.length);
     expect(left).toEqual(expected);
   };
-  await step((client) => client.post("/", 2, "{}"), true);
-  await step((client) => client.post("/", 2 << 20), false);
+  await step((client) => client.post("/", 2, "{}"), "served");
+  await step((client) => client.post("/", 2 << 20), "tooLarge");
   await step((client) => {
     client.post("/half", 1_000, "{");
     setTimeout(() => client.socket.destroy(), 50);
-  }, false);
+  }, "callerGone");
   await step((client) => {
     client.post("/waits", 2, "{}");
     setTimeout(() => client.socket.destroy(), 50);
-  }, true);
+  }, "served");
   for (let count = 0; count < 20; count++) await turn();
   expect(left).toEqual(expected);
 });
@@ -163,7 +163,7 @@ test("nothing is done for callers who went before their turn", async () => {
     ({ path }) => ({
       kind: "admitted",
       isLong: path === "/long",
-      leave: (done) => void (path === "/long" && begun.push(done)),
+      leave: (departure) => void (path === "/long" && begun.push(departure === "served")),
     }),
   );
   clients = await connected(listener, 40);

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { defaults } from "../../src/config.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { silentLog } from "../../src/runtime/log.ts";
-import type { Admission } from "../../src/runtime/runtime.ts";
+import type { Admission, Departure } from "../../src/runtime/runtime.ts";
 import { Calls } from "../../src/server/calls.ts";
 
-const limits = { ...defaults.limits, callsMax: 2, bodyBytesMax: 1_000, bindBodyBytesMax: 100, bodiesBytesMax: 1_500 };
+const limits = { ...defaults.limits, callsMax: 2, bodyBytesMax: 1_000, bindBodyBytesMax: 100 };
 const binding = { ...defaults.binding, inProgressMax: 1, queuedMax: 1 };
 
 class Door {
@@ -34,9 +34,9 @@ class Door {
   }
 }
 
-function leave(admission: Admission, begun = true): void {
-  if (admission.kind === "refused") throw new Error("was not let in");
-  admission.leave(begun);
+function leave(admission: Admission, departure: Departure = "served"): void {
+  if (admission.kind !== "admitted") throw new Error("was not let in");
+  admission.leave(departure);
 }
 
 test("filter, prioritize and preempt share their places; one more is refused unread, and told why", async () => {
@@ -64,7 +64,7 @@ test("binds have places of their own, however many filters there are, and leave 
   expect(await door.rejected()).toMatchObject({ "bind tooManyCalls": 1 });
   const other = new Door();
   for (let count = 0; count < 10; count++) other.enter("/v1/bind", 100);
-  expect([other.ask("/v1/filter", 1_000), other.ask("/v1/filter", 500)]).toEqual(["in", "in"]);
+  expect([other.ask("/v1/filter"), other.ask("/v1/filter")]).toEqual(["in", "in"]);
 });
 
 test("health and pages pass when all is full", () => {
@@ -72,33 +72,6 @@ test("health and pages pass when all is full", () => {
   for (let count = 0; count < 10; count++) door.enter("/v1/filter", 1_000);
   for (const path of ["/livez", "/readyz", "/nowhere"]) expect(door.ask(path, 0, "GET"), path).toBe("in");
   expect(door.ask("/v1/filter", 0, "GET")).toBe("in");
-});
-
-test("the bodies inside are bounded together; one that is alone always comes in", async () => {
-  const door = new Door();
-  const large = door.enter("/v1/filter", 900);
-  expect(door.ask("/v1/filter", 601)).toBe(503);
-  expect(await door.rejected()).toEqual({ "filter tooManyBytes": 1 });
-  expect(door.ask("/v1/filter", 600)).toBe("in");
-  leave(large);
-  expect(door.ask("/v1/prioritize", 900)).toBe("in");
-  // A single body may be larger than all together may be.
-  const alone = new Door({ ...limits, bodiesBytesMax: 10 });
-  expect([alone.ask("/v1/filter", 1_000), alone.ask("/v1/filter", 1)]).toEqual(["in", 503]);
-  // The listener answers this one 413 by its head.
-  const full = new Door();
-  full.enter("/v1/filter", 1_000);
-  expect(full.ask("/v1/filter", 1_001)).toBe("in");
-});
-
-test("a body whose length nobody tells counts as the longest there may be", () => {
-  const door = new Door();
-  const first = door.enter("/v1/filter", "untold");
-  expect(door.ask("/v1/filter", "untold")).toBe(503);
-  expect(door.ask("/v1/bind", "untold")).toBe(503);
-  expect(door.ask("/v1/filter", 500)).toBe("in");
-  leave(first);
-  expect(door.ask("/v1/bind", "untold")).toBe("in");
 });
 
 test("a bind that is too long is 413 before it is read, and takes no place", () => {
@@ -117,10 +90,18 @@ test("while stopping, all calls are refused unread", async () => {
   expect(await door.rejected()).toMatchObject({ "filter draining": 1, "bind draining": 1 });
 });
 
-test("who left before anything was done for them is counted", async () => {
+test("those for whom nothing was done are counted by the cause, and have left their places", async () => {
   const door = new Door();
-  leave(door.enter("/v1/filter"), false);
-  leave(door.enter("/v1/filter"), true);
-  expect(await door.rejected()).toEqual({ "filter callerGone": 1 });
+  for (const departure of ["callerGone", "tooManyBytes", "tooLarge", "served"] as const) {
+    leave(door.enter("/v1/filter"), departure);
+  }
+  expect(await door.rejected()).toEqual({ "filter callerGone": 1, "filter tooManyBytes": 1 });
+  expect((await door.metrics.callDuration.get()).values).toContainEqual(
+    expect.objectContaining({
+      labels: { verb: "filter", outcome: "undecodable" },
+      value: 1,
+      metricName: expect.stringMatching(/_count$/),
+    }),
+  );
   expect([door.ask("/v1/filter"), door.ask("/v1/filter")]).toEqual(["in", "in"]);
 });
