@@ -5,11 +5,9 @@
 import { Blocks, type SlotSource } from "./blocks.ts";
 import { count, deleteIn, setIn, setNewest } from "./indexes.ts";
 import type { ClassName } from "./names.ts";
+import { Slab } from "./slab.ts";
 import type { NodeEntry, Topologies, Topology } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
-
-/** Free volumes of one class in one topology by (capacity, name). */
-export type Slab = VolumeId[];
 
 interface Volumes extends SlotSource {
   compare(a: VolumeId, b: VolumeId): number;
@@ -22,6 +20,7 @@ const blocksMax = 128;
 
 export class FreeVolumes {
   readonly #volumes: Volumes;
+  readonly #compare: (a: VolumeId, b: VolumeId) => number;
   readonly #everywhere: Topology;
   /** How many by class. */
   readonly #counts = new Map<ClassName, number>();
@@ -32,6 +31,7 @@ export class FreeVolumes {
 
   constructor(volumes: Volumes, topologies: Topologies) {
     this.#volumes = volumes;
+    this.#compare = (a, b) => volumes.compare(a, b);
     this.#everywhere = topologies.everywhere;
     topologies.membersChange = (topology) => {
       for (const name of topology.slabs.keys()) this.#changed(topology, name);
@@ -39,18 +39,18 @@ export class FreeVolumes {
   }
 
   add(topology: Topology, name: ClassName, id: VolumeId): void {
-    const slab = topology.slabs.get(name) ?? [];
+    const slab = topology.slabs.get(name) ?? new Slab();
     topology.slabs.set(name, slab);
-    slab.splice(this.#position(slab, id), 0, id);
+    slab.add(id, this.#compare);
     count(this.#counts, name, 1);
     this.#changed(topology, name);
   }
 
   /** Only what was added, with the capacity that it had then. */
   remove(topology: Topology, name: ClassName, id: VolumeId): void {
-    const slab = topology.slabs.get(name) ?? [];
-    slab.splice(this.#position(slab, id), 1);
-    if (slab.length === 0) topology.slabs.delete(name);
+    const slab = topology.slabs.get(name);
+    slab?.remove(id, this.#compare);
+    if (slab?.length === 0) topology.slabs.delete(name);
     count(this.#counts, name, -1);
     this.#changed(topology, name);
     if (!this.#counts.has(name)) this.#blocks.delete(name);
@@ -79,11 +79,11 @@ export class FreeVolumes {
 
   /** Writes a node's block that was struck out. */
   writeBlock(blocks: Blocks, entry: NodeEntry, name: ClassName): void {
-    let ids: Slab = [];
+    let ids: readonly VolumeId[] = [];
     for (const topology of entry.topologies) {
       const slab = topology.members.size === 1 ? topology.slabs.get(name) : undefined;
       if (!slab) continue;
-      ids = ids.length === 0 ? slab : [...ids, ...slab].sort((a, b) => this.#volumes.compare(a, b));
+      ids = ids.length === 0 ? slab.toArray() : [...ids, ...slab].sort(this.#compare);
     }
     blocks.write(entry.id, ids, this.#volumes);
   }
@@ -107,16 +107,5 @@ export class FreeVolumes {
     if (member && !isShared) this.#blocks.get(name)?.strikeOut(member.id);
     if (isShared && topology.slabs.has(name)) setIn(this.#shared, name).add(topology);
     else deleteIn(this.#shared, name, topology);
-  }
-
-  #position(slab: Slab, id: VolumeId): number {
-    let low = 0;
-    let high = slab.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#volumes.compare(slab[middle] ?? 0, id) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

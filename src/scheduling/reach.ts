@@ -7,9 +7,9 @@
  */
 import { type Blocks, makeRun, type Run, slotOf, writeSlot } from "./blocks.ts";
 import type { Disk, Disks } from "./disks.ts";
-import type { Slab } from "./free-volumes.ts";
 import { hasLabels, isLargeEnough, type Liberty, mayTake, offersWanted, type Want } from "./matching.ts";
 import type { NodeId } from "./node-numbers.ts";
+import type { Slab } from "./slab.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topologies, Topology } from "./topology.ts";
 import type { VolumeId, VolumeTable } from "./volume-table.ts";
@@ -121,7 +121,7 @@ export class Reach {
   #runOf(topology: Topology): Run {
     const known = this.#runs.get(topology);
     if (known) return known;
-    const ids = this.#choose(topology.slabs.get(this.#class) ?? []);
+    const ids = this.#choose(topology.slabs.get(this.#class));
     const run = makeRun(ids.length);
     for (const [slot, id] of ids.entries()) writeSlot(run, slot, id, this.#volumes);
     this.#runs.set(topology, run);
@@ -129,14 +129,14 @@ export class Reach {
   }
 
   /** Under every liberty each claim's smallest, as many on each file system as there are claims: no more are ever needed. */
-  #choose(slab: Slab): VolumeId[] {
+  #choose(slab: Slab | undefined): VolumeId[] {
     const { areShared } = this.#disks;
     const enough = this.#wants.length + this.#settledCount;
     const chosen = new Set<VolumeId>();
     for (const want of this.#wants) {
       const perDisk = new Map<Disk | undefined, number[]>();
-      for (let at = this.#firstIn(slab, want); at < slab.length; at++) {
-        const id = slab[at] ?? 0;
+      const isTooSmall = (id: VolumeId): boolean => (this.#volumes.size[id] ?? 0) < want.size;
+      for (const id of slab?.from(isTooSmall) ?? []) {
         const disk = areShared ? this.#disks.of(id) : undefined;
         const missing = perDisk.get(disk) ?? liberties.map(() => enough);
         perDisk.set(disk, missing);
@@ -153,17 +153,6 @@ export class Reach {
       }
     }
     return [...chosen].sort((a, b) => this.#volumes.compare(a, b));
-  }
-
-  #firstIn(slab: Slab, { size }: Want): number {
-    let low = 0;
-    let high = slab.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#volumes.size[slab[middle] ?? 0] ?? 0) < size) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   #mergeOnce(a: Run, b: Run): Run {

@@ -4,13 +4,14 @@
  * Every volume and capacity object with an equal selector shares one `Topology`; each node lists the topologies it is in.
  * A decision then looks only at what its node can reach, however many volumes the cluster has (departure D8).
  */
-import type { Slab } from "./free-volumes.ts";
+
 import { deleteIn, mapIn, setIn } from "./indexes.ts";
 import type { ClassName, NodeName } from "./names.ts";
 import { type NodeId, NodeNumbers } from "./node-numbers.ts";
 import type { Node } from "./objects.ts";
 import type { Offer } from "./pools.ts";
 import { type LabelSelector, matchesLabels, matchesNode, type NodeSelector } from "./selectors.ts";
+import type { Slab } from "./slab.ts";
 
 /** A set of nodes, and what can be reached from them. */
 export class Topology {

@@ -32,7 +32,7 @@ describe("departures", () => {
     for (let other = 0; other < 100; other++) world.add(makePV(`v${other}`, { on: `far${other}`, capacity: "5Gi" }));
     const { topologies } = world.state;
     const reached = [topologies.everywhere, ...([...topologies.nodes.values()][0]?.topologies ?? [])];
-    const read = reached.flatMap(({ slabs }) => [...slabs.values()].flat());
+    const read = reached.flatMap(({ slabs }) => [...slabs.values()].flatMap((slab) => [...slab]));
     expectDeparture({ upstream: world.state.volumes.count, berth: read.length, want: 1 });
     expect(ask(world, world.pod("p", "x"))).toEqual({ n: ["x=here"] });
   });
