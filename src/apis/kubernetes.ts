@@ -108,11 +108,10 @@ export class Translator {
     this.#reading = { interning, nodeAnnotations };
   }
 
-  translate<K extends Kind>(kind: K, raw: unknown): Translation<Kinds[K]> {
-    let key: ObjectKey | undefined;
+  /** @param key  what `keyOf` says, for whoever has asked it already */
+  translate<K extends Kind>(kind: K, raw: unknown, key = keyOf(kind, raw)): Translation<Kinds[K]> {
     try {
       const fields = object(raw, "(the object)");
-      key = keyOf(kind, fields);
       // Items of a list do not repeat their kind.
       const ownKind = text(fields, "kind", "kind");
       if (ownKind !== undefined && ownKind !== kindInfo[kind].kind)

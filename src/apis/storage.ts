@@ -23,9 +23,7 @@ import {
   type Volume,
   type VolumeMode,
 } from "../scheduling/objects.ts";
-import { type Bytes, parseBytes } from "../scheduling/quantity.ts";
 import {
-  amount,
   child,
   entries,
   Fault,
@@ -44,6 +42,7 @@ import {
 import type { Interning } from "./interning.ts";
 import * as labels from "./labels.ts";
 import { readLabelSelector, readNodeSelector, readTopologies } from "./selectors.ts";
+import { readSize } from "./sizes.ts";
 
 /** What an object is read with. */
 export interface Reading {
@@ -75,7 +74,7 @@ export function readVolume(raw: Fields, { interning }: Reading): Volume {
     name: volumeName(requiredText(metadata, "name", "metadata.name")),
     class: readClass(annotations, spec, interning),
     capacity: required(
-      bytes(child(spec, "capacity", "spec.capacity"), "storage", "spec.capacity.storage"),
+      readSize(child(spec, "capacity", "spec.capacity"), "storage", "spec.capacity.storage", interning),
       "spec.capacity.storage",
     ),
     mode: readMode(spec),
@@ -129,7 +128,7 @@ export function readClaim(raw: Fields, { interning }: Reading): Claim {
   const spec = child(raw, "spec", "spec");
   const annotations = child(metadata, "annotations", "metadata.annotations");
   const requests = child(child(spec, "resources", "spec.resources"), "requests", "spec.resources.requests");
-  const request = bytes(requests, "storage", "spec.resources.requests.storage");
+  const request = readSize(requests, "storage", "spec.resources.requests.storage", interning);
   const selector = present(spec, "selector", "spec.selector");
   const compiled = selector && readLabelSelector(selector, "spec.selector");
   const name = text(spec, "volumeName", "spec.volumeName");
@@ -214,18 +213,6 @@ function sharedLabels(labels: Labels, interning: Interning): Labels {
 }
 
 /** The API writes sizes as text. A bare number, as files have it, may have lost digits on the way here when it is no safe integer. */
-function bytes(fields: Fields, name: string, path: string): Bytes | undefined {
-  const value = field(fields, name);
-  if (value === undefined) return undefined;
-  if (typeof value === "number" && !Number.isSafeInteger(value)) {
-    throw new Fault(path, "a number that cannot be read exactly; write it in quotes");
-  }
-  const written = amount(value);
-  const read = written === undefined ? undefined : parseBytes(written);
-  if (read !== undefined) return read;
-  throw new Fault(path, written === undefined ? "not a size" : `"${shown(written)}" is no size`);
-}
-
 function required<T>(value: T | undefined, path: string): T {
   if (value === undefined) throw new Fault(path, "missing");
   return value;
@@ -274,8 +261,8 @@ export function readCsiNode(raw: Fields, { interning }: Reading): CsiNode {
 export function readCapacity(raw: Fields, { interning }: Reading): Capacity {
   const metadata = child(raw, "metadata", "metadata");
   const topology = present(raw, "nodeTopology", "nodeTopology");
-  const capacity = bytes(raw, "capacity", "capacity");
-  const maximum = bytes(raw, "maximumVolumeSize", "maximumVolumeSize");
+  const capacity = readSize(raw, "capacity", "capacity", interning);
+  const maximum = readSize(raw, "maximumVolumeSize", "maximumVolumeSize", interning);
   const selector = topology && readLabelSelector(topology, "nodeTopology");
   return {
     ...readVersioned(metadata),

@@ -14,6 +14,7 @@ export class Watchpoints {
 
   constructor(cluster: Pick<BindingCluster, "subscribe">) {
     this.#unsubscribe = cluster.subscribe(({ kind, key }) => {
+      if (this.#byObject.size === 0) return;
       const wakers = this.#byObject.get(`${kind} ${key}`);
       // A copy: a waker may take itself off.
       if (wakers) for (const wake of [...wakers]) wake();

@@ -199,7 +199,11 @@ export class Cluster {
       silenceMaxMs: Math.min(silenceMaxMs, beforeStaleMs),
       streams: options.streamsLists,
       mirror: {
-        put: (raw) => this.#guard(kind, () => this.#put(kind, raw)),
+        put: (raw) => {
+          const key = keyOf(kind, raw);
+          this.#guard(kind, () => this.#put(kind, key, raw));
+          return key;
+        },
         remove: (key) => this.#guard(kind, () => this.#remove(kind, key)),
         keys: () => this.state.keys(kind),
       },
@@ -235,12 +239,11 @@ export class Cluster {
     this.#deps.observer?.setAside?.(kind);
   }
 
-  #put(kind: Kind, raw: unknown): void {
-    const named = keyOf(kind, raw);
+  #put(kind: Kind, named: ObjectKey | undefined, raw: unknown): void {
     const known = named === undefined ? undefined : this.state.get(kind, named);
     // A relist, or a watch that starts over, tells what is known already (FR-107).
     if (known && isVersion(raw, known)) return;
-    const read = this.#translator.translate(kind, raw);
+    const read = this.#translator.translate(kind, raw, named);
     if (!read.ok) {
       this.#setAside(kind, { key: read.key, raw, problem: `${read.field}: ${read.problem}` });
       return;

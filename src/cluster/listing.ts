@@ -2,7 +2,7 @@
  * Lists one kind in pages and makes its mirror equal to the list: each object is put as it comes, and what was not seen by the
  * end is removed. Nothing is swapped at once, for that would block for as long as it is large, and need twice the memory.
  */
-import { keyOf, kindInfo } from "../apis/kubernetes.ts";
+import { kindInfo } from "../apis/kubernetes.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Answer, Failure } from "../kube/outcome.ts";
 import type { Kind, ObjectKey } from "../scheduling/objects.ts";
@@ -11,7 +11,8 @@ import type { Pace } from "./pace.ts";
 
 /** What is kept in step with the API. None may throw. */
 export interface Mirror {
-  put(raw: unknown): void;
+  /** The key of what was put; undefined where it gives none. */
+  put(raw: unknown): ObjectKey | undefined;
   remove(key: ObjectKey): void;
   keys(): Iterable<ObjectKey>;
 }
@@ -35,7 +36,7 @@ const pageBytesWanted = 1 << 20;
 const firstPageSize = 50;
 
 export async function list(deps: ListingDeps, signal: AbortSignal): Promise<Listed> {
-  const { kind, mirror, pace } = deps;
+  const { mirror, pace } = deps;
   const marks = new Marks(mirror);
   let version: string | undefined;
   let continueToken = "";
@@ -48,8 +49,7 @@ export async function list(deps: ListingDeps, signal: AbortSignal): Promise<List
     if (page.items.length > restItemsMin) await pace.rest();
     for (const raw of page.items) {
       if (signal.aborted) return gaveUp;
-      marks.add(keyOf(kind, raw));
-      mirror.put(raw);
+      marks.add(mirror.put(raw));
       await pace.step();
     }
     continueToken = page.continueToken;

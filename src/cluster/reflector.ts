@@ -251,8 +251,8 @@ export class Reflector {
   #take(type: EventType, object: unknown, marks: Marks | undefined): void {
     const { kind, mirror, observer } = this.#deps;
     if (type === "ADDED" || type === "MODIFIED") {
-      marks?.add(keyOf(kind, object));
-      mirror.put(object);
+      const key = mirror.put(object);
+      marks?.add(key);
     } else if (type === "DELETED") {
       const key = keyOf(kind, object);
       if (key !== undefined) mirror.remove(key);

@@ -394,6 +394,7 @@ test("a fault of our own does not end it", async () => {
   const mirror = {
     put: () => {
       if (isBroken) throw new Error("a bug");
+      return undefined;
     },
     remove: () => undefined,
     keys: () => [],

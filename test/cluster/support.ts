@@ -144,10 +144,12 @@ export function makeWorld(script: Script, options: Partial<ReflectorDeps> = {}):
     streams: false,
     mirror: {
       put: (raw) => {
-        const key = keyOf(kind, raw) ?? "?";
+        const named = keyOf(kind, raw);
+        const key = named ?? "?";
         const version = (raw as { metadata?: { resourceVersion?: string } } | null)?.metadata?.resourceVersion ?? "?";
         objects.set(key, version);
         happened.push(`put ${key}@${version}`);
+        return named;
       },
       remove: (key) => {
         objects.delete(key);
