@@ -197,6 +197,26 @@ export function soakBudgets(soak: Soak, { bytesMax }: Pick<SoakOptions, "bytesMa
   ];
 }
 
+/** One line a run, for a table of many: a long run may be made in pieces, each of a seed of its own. */
+function rowOf(soak: Soak, { seed, calls }: SoakOptions): string {
+  const { samples, binds, bound, slope, faults, outstanding, seconds } = soak;
+  const handles = samples.slice(warmUpSamples).map((sample) => sample.handles);
+  const left = Object.values(outstanding).reduce((sum, count) => sum + count, 0);
+  const cells = [
+    `seed ${seed}`,
+    `${calls} calls`,
+    `${binds} binds`,
+    `${bound} bound`,
+    `${slope.toFixed(2)} bytes a call`,
+    `${Math.min(...handles)} to ${Math.max(...handles)} handles`,
+    `${grown(soak).length} collections grown`,
+    `${left} left`,
+    `${faults.length} faults`,
+    `${seconds.toFixed(0)} s`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
 export async function benchSoak(
   options: SoakOptions,
   print: (text: string) => void,
@@ -218,6 +238,7 @@ export async function benchSoak(
     `collections of Berth: ${soak.sizes.length}${isGood ? ", those with entries:" : ", those that are not as they should be:"}`,
     ...sizes.map(({ path, before, after }) => `  ${path}: ${before}, then ${after}`),
     ...faults.slice(0, 5),
+    rowOf(soak, options),
   ].join("\n");
   return { text: `${text}\n`, budgets };
 }

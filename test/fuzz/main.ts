@@ -20,7 +20,7 @@ const usage = `Usage: npm run fuzz [-- --seed N] [--requests N] [--from N] [--pl
   --plants      instead, after how many requests each planted fault is found
 `;
 
-/** What the heap may rise by over a run, caches once filled: less than one request in a thousand leaves a body behind. */
+/** What heap and buffers may rise by over a run, caches once filled: less than one request in a thousand leaves a body behind. */
 const growthMaxBytes = 8 << 20;
 /** A shorter run is for its findings: its growth is that of caches. */
 const nodesOfObjects = 10;
@@ -94,7 +94,25 @@ async function fuzz({ seed, requests, from }: { seed: number; requests: number; 
   const outcome = await run({ seed, requests, from, onSample, fillsMemory: requests >= fillFrom });
   for (const one of outcome.found) await tellFound(one, seed);
   const isGrown = report(outcome, requests);
+  say(rowOf(outcome, { seed, requests, from }));
   return outcome.found.length === 0 && !isGrown ? 0 : 1;
+}
+
+/** One line a run, for a table of many: a long run may be made in pieces. */
+function rowOf(
+  { statuses, seconds, growth, worlds, found }: Outcome,
+  { seed, requests, from }: { seed: number; requests: number; from: number },
+): string {
+  const [faulty, refused] = [5, 4].map((hundred) =>
+    [...statuses].reduce(
+      (sum, [name, count]) => (Math.floor(Number(name.split(" ").at(-1)) / 100) === hundred ? sum + count : sum),
+      0,
+    ),
+  );
+  const grown = growth
+    ? `${mebibytes(growth.bytes)} MiB, ${growth.bytesPerRequest.toFixed(2)} bytes a request, ${growth.handles} handles`
+    : "not measured";
+  return `| seed ${seed} | ${from} to ${from + requests - 1} | ${refused} 4xx | ${faulty} 5xx | ${found.length} found | grown ${grown} | ${worlds} worlds | ${seconds.toFixed(0)} s |`;
 }
 
 async function tellFound({ nth, case: one, finding }: Found, seed: number): Promise<void> {
@@ -125,7 +143,7 @@ function report({ statuses, meanings, seconds, growth, worlds, found }: Outcome,
   const { bytes, bytesPerRequest, handles } = growth;
   const isGrown = requests >= fillFrom && (bytes > growthMaxBytes || handles > 0);
   say(
-    `heap: ${bytesPerRequest.toFixed(2)} bytes a request, ${mebibytes(bytes)} MiB over the last two thirds (at most ${mebibytes(growthMaxBytes)}); handles: ${handles}`,
+    `heap and buffers: ${bytesPerRequest.toFixed(2)} bytes a request, ${mebibytes(bytes)} MiB over the last two thirds (at most ${mebibytes(growthMaxBytes)}); handles: ${handles}`,
   );
   if (isGrown) say("memory grew");
   return isGrown;
