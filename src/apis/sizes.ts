@@ -6,7 +6,10 @@ import type { Interning } from "./interning.ts";
 /** As `parseBytes` has it: nothing longer is remembered. */
 const sizeLengthMax = 64;
 
-/** Volumes come in few sizes, each of which is read once. */
+/**
+ * Volumes come in few sizes, each of which is read once. The API writes sizes as text; a bare number, as files have it, may have lost
+ * digits on the way here when it is no safe integer.
+ */
 export function readSize(fields: Fields, name: string, path: string, interning: Interning): Bytes | undefined {
   const value = field(fields, name);
   if (value === undefined) return undefined;

@@ -212,7 +212,6 @@ function sharedLabels(labels: Labels, interning: Interning): Labels {
   return interning.value(identity, () => labels);
 }
 
-/** The API writes sizes as text. A bare number, as files have it, may have lost digits on the way here when it is no safe integer. */
 function required<T>(value: T | undefined, path: string): T {
   if (value === undefined) throw new Fault(path, "missing");
   return value;
