@@ -6,16 +6,16 @@
 import type { Milliseconds } from "../runtime/runtime.ts";
 import type { Volume } from "../scheduling/objects.ts";
 import { type BindRun, isTransient } from "./bind-run.ts";
-import { isStatic, type StaticCommitment } from "./commitment.ts";
+import { type Commitment, isStatic, type StaticCommitment } from "./commitment.ts";
 
 const triesMax = 8;
 
 /** @returns in words, what stays in the API; never throws */
-export async function rollBack(run: BindRun): Promise<string[]> {
+export async function rollBack(run: BindRun, commitments: readonly Commitment[]): Promise<string[]> {
   // What went astray may be ours still: a claim that is gone leaves its claimRef behind. The live look tells.
-  const written = run.commitments.filter(isStatic).filter(({ progress }) => progress !== "open");
+  const written = commitments.filter(isStatic).filter(({ progress }) => progress !== "open");
   const notes = await Promise.all(written.map((commitment) => releaseOne(run, commitment)));
-  const selected = run.commitments
+  const selected = commitments
     .filter(({ planned, progress }) => planned.kind === "provision" && (progress === "ours" || progress === "inDoubt"))
     .map(({ claim }) => `claim ${claim.key} stays with node ${run.subject.node} for its provisioner`);
   return [...notes.filter((note) => note !== undefined), ...selected];

@@ -1,13 +1,14 @@
 /** What is left to do when a bind ends without the Pod on its node: take back, keep, let go, and say so. */
 import { planNode } from "../scheduling/filter.ts";
 import type { BindRun } from "./bind-run.ts";
+import type { Commitment } from "./commitment.ts";
 import { type BindEnd, withoutPercent } from "./endings.ts";
 import { lookAfter, releasePromises, withoutLost } from "./promises.ts";
 import { rollBack } from "./roll-back.ts";
 
 /** @returns the text for kube-scheduler; never throws */
 export async function windUp(run: BindRun, end: BindEnd): Promise<string> {
-  const notes = mustRollBack(run, end) ? await rollBack(run) : [];
+  const notes = await rollBack(run, toTakeBack(run, end));
   // A run that was stopped before it wrote let go at once, and a newer run may have promises of the same Pod by now.
   if (run.hasWritten || !run.isStopped) lookAfter(run, releasePromises(run));
   return [end.message, ...notes].join("; ");
@@ -17,16 +18,15 @@ export async function windUp(run: BindRun, end: BindEnd): Promise<string> {
  * Timeout, hang-up, lost leadership and every doubt undo nothing: the next try finds what is written. Only a Pod that will
  * not come, or a node that has no plan for it any more, make the writes useless (decision 17).
  */
-function mustRollBack(run: BindRun, { ending }: BindEnd): boolean {
-  if (run.commitments.length === 0) return false;
+function toTakeBack(run: BindRun, { ending }: BindEnd): readonly Commitment[] {
   switch (ending) {
     case "podGone":
     case "podElsewhere":
-      return true;
+      return run.commitments;
     case "astray":
     case "refused":
     case "writeFailed":
-      return !hasPlan(run);
+      return run.commitments.length > 0 && hasPlan(run) ? run.commitments.filter(isUseless) : run.commitments;
     case "behind":
     case "unreadable":
     case "readFailed":
@@ -37,10 +37,15 @@ function mustRollBack(run: BindRun, { ending }: BindEnd): boolean {
     case "stopping":
     case "lostLead":
     case "fault":
-      return false;
+      return [];
     default:
       return ending satisfies never;
   }
+}
+
+/** The next try goes on from what is written, but from nothing of what went astray: its claim is another, or has another volume. */
+function isUseless({ progress }: Commitment): boolean {
+  return progress === "lost";
 }
 
 /** Whether the node could hold the Pod after all, with what is written and what is free. */

@@ -225,6 +225,64 @@ test("a volume whose plan went astray and that stays its claim's stays promised 
   expect(promised()).toEqual([]);
 });
 
+/** What takes a written claimRef its sense while the watch has not shown it, and leaves the node a plan. */
+const overtaken: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = [
+  [
+    "is created anew",
+    async () => {
+      await world.remove("claim", "d/x");
+      await world.pvc("x");
+    },
+    /claim d\/x was deleted/,
+  ],
+  [
+    "is bound to another volume",
+    async () => {
+      await world.pv("b", { on: "n1" });
+      const { uid } = (await world.get("claim", "d/x")).metadata;
+      await world.patch("volume", "b", {
+        spec: { claimRef: { kind: "PersistentVolumeClaim", namespace: "d", name: "x", uid } },
+      });
+      await world.patch("claim", "d/x", {
+        metadata: { annotations: { "pv.kubernetes.io/bind-completed": "yes" } },
+        spec: { volumeName: "b" },
+      });
+    },
+    /claim d\/x was bound to volume b instead of a/,
+  ],
+];
+
+test.for(overtaken)(
+  "the volume of a claim that %s is taken back, though the node has a plan still",
+  async ([, change, error]) => {
+    const pod = await world.oneDisk();
+    world.berth.cluster.hold("volume");
+    const bind = world.bind(pod, "n1");
+    await world.runtime.settle();
+    await change();
+    await world.runtime.advance(2_000);
+    expect([bind.answer, promised()]).toEqual([expect.stringMatching(error), []]);
+    expect((await world.get("volume", "a")).spec.claimRef).toBeUndefined();
+  },
+);
+
+test.for(overtaken)(
+  "where it cannot be, it stays promised until the watch shows it: a claim that %s",
+  async ([, change, error]) => {
+    const pod = await world.oneDisk();
+    world.berth.cluster.hold("volume");
+    const bind = world.bind(pod, "n1");
+    await world.runtime.settle();
+    world.fault = ({ method }) => (method === "PATCH" ? Promise.resolve(reply(403)) : undefined);
+    await change();
+    await world.runtime.advance(2_000);
+    expect([bind.answer, promised()]).toEqual([expect.stringMatching(error), ["d/x on n1"]]);
+    world.berth.cluster.release("volume");
+    await world.runtime.settle();
+    expect(promised()).toEqual([]);
+  },
+);
+
 test("a volume that is promised by a write in doubt, and that another claim got, is never written over", async () => {
   const pod = await world.oneDisk();
   const thief = await world.pvc("thief");

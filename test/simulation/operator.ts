@@ -88,7 +88,7 @@ export class Operator {
         this.#patch("persistentvolumes", this.#pick("persistentvolumes", act.pick), this.#mark(), false);
         return;
       case "delete volume":
-        this.#delete("persistentvolumes", this.#pick("persistentvolumes", act.pick));
+        this.#delete("persistentvolumes", this.#pick("persistentvolumes", act.pick, isDeletable));
         return;
       case "reset claimRef":
         this.#resetClaimRef(this.#pick("persistentvolumes", act.pick, isReserved));
@@ -284,6 +284,14 @@ function isFree({ metadata, spec }: Body): boolean {
 /** By a binder, for a claim: to take a volume from its provisioner's claim would leave that claim without one for ever. */
 function isReserved({ spec, status }: Body): boolean {
   return spec.csi === undefined && spec.claimRef?.uid !== undefined && status?.phase !== "Bound";
+}
+
+/**
+ * Not while a provisioner's volume waits to be bound: the claim stays selected, its provisioner has made what was asked for and is
+ * told of nothing until its informer is filled anew, an hour later, and the bind rightly waits for it.
+ */
+function isDeletable({ spec, status }: Body): boolean {
+  return spec.csi === undefined || status?.phase === "Bound" || status?.phase === "Released";
 }
 
 function isSelected({ metadata }: Body): boolean {

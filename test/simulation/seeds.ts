@@ -23,4 +23,8 @@ export const keptSeeds: readonly Kept[] = [
     seed: 64562043,
     found: "a watch that caught up showed an older claimRef of the claim, and then none: promise and bind ended",
   },
+  {
+    seed: 910288,
+    found: "a claim was created anew while its volume was claimed: the promise ended at once, and the claimRef stayed",
+  },
 ];
