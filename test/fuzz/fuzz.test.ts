@@ -21,6 +21,17 @@ test.for(planted)("a Berth that $name is found", async ({ breaks, within, plant 
   expect(found[0]?.finding.invariant).toBe(breaks);
 });
 
+test("a Berth that keeps every body that it refuses is found by what it holds", { timeout: 60_000 }, async () => {
+  const plant = plants.find(({ breaks }) => breaks === "memory")?.plant;
+  const grown = async (options: { readonly plant?: typeof plant }): Promise<number> => {
+    const { growth } = await run({ seed: 1, requests: 900, nodes, samples: 6, onSample: () => {}, ...options });
+    uproot();
+    return growth?.bytes ?? Number.NaN;
+  };
+  const sound = await grown({});
+  expect((await grown({ plant })) - sound).toBeGreaterThan(1 << 19);
+});
+
 test("a case that fails is made smaller, and replays alone", async () => {
   const plant = plants.find(({ name }) => name.startsWith("leaves a field out"))?.plant;
   const options = { nodes, plant };

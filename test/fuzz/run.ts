@@ -18,6 +18,8 @@ export interface RunOptions {
   /** Fills what Berth remembers of Pods before the first case, so that what grows after it is a leak. */
   readonly fillsMemory?: boolean;
   readonly onSample?: (sample: Sample) => void;
+  /** How often memory is looked at (15): each time costs two collections. */
+  readonly samples?: number;
 }
 
 export interface Found {
@@ -39,12 +41,12 @@ export interface Outcome {
 
 /** A bind is about one node, and its world is made anew whenever one was good. */
 const bindNodes = 10;
-const samplesPerRun = 15;
+const samplesDefault = 15;
 /** Virtual time between two requests: holds end after 60 s, some 3,000 requests. */
 const pauseMs = 20;
 
 export async function run(options: RunOptions): Promise<Outcome> {
-  const { seed, requests, from = 0, stopsAt = 10, onSample } = options;
+  const { seed, requests, from = 0, stopsAt = 10, onSample, samples: samplesMax = samplesDefault } = options;
   const worlds = new Worlds(options);
   const cases = new Cases(seedsOf(await worlds.forCalls()), seed);
   if (options.fillsMemory) await fillMemory(await worlds.forCalls());
@@ -52,7 +54,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const statuses = new Map<string, number>();
   const meanings = new Map<string, number>();
   const samples: Sample[] = [];
-  const every = Math.max(1, Math.floor(requests / samplesPerRun));
+  const every = Math.max(1, Math.floor(requests / samplesMax));
   const startedAt = performance.now();
   for (let nth = from; nth < from + requests && found.length < stopsAt; nth++) {
     const one = cases.draw(nth);
@@ -67,7 +69,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   }
   const seconds = (performance.now() - startedAt) / 1000;
   worlds.close();
-  const growth = samples.length >= samplesPerRun ? growthOf(samples) : undefined;
+  const growth = samples.length >= samplesMax ? growthOf(samples) : undefined;
   return { found, statuses, meanings, worlds: worlds.made, growth, seconds };
 }
 
