@@ -16,7 +16,7 @@ import { Bodies, Refused } from "./bodies.ts";
 /** Go's clients keep idle connections 90 s and never repeat a POST that met our closing one, so ours stay longer. */
 const keepAliveTimeoutMs: Milliseconds = 120_000;
 /** One more is closed at once: whoever opens connections without end must not take the last file from our own. */
-const connectionsMax = 16_384;
+const connectionsDefault = 16_384;
 
 export interface Timeouts {
   readonly headersMs: Milliseconds;
@@ -39,6 +39,7 @@ export interface ListenOptions {
   /** Of all bodies that are on their way or being answered; four times the limit of one where it is left out. */
   readonly bodiesLimitBytes?: number;
   readonly timeouts?: Timeouts;
+  readonly connectionsMax?: number;
   /** PEM texts; plain HTTP without them. */
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Told of every rejection of `handler`, which the client sees as a 500. */
@@ -59,7 +60,7 @@ export interface Listener {
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { handler, admit, host, port, bodyLimitBytes, tls, timeouts = timeoutsDefault } = options;
-  const { bodiesLimitBytes = 4 * bodyLimitBytes } = options;
+  const { bodiesLimitBytes = 4 * bodyLimitBytes, connectionsMax = connectionsDefault } = options;
   const bodies = new Bodies({ bodyBytesMax: bodyLimitBytes, bodiesBytesMax: bodiesLimitBytes });
   const state: Serving = {
     open: new Set(),

@@ -257,6 +257,27 @@ test("bodies that are on their way hold so much together, and the next one is to
   expect(faults).toEqual([]);
 });
 
+test("one connection too many is closed at once, and may come once another has gone", async () => {
+  const handler: Exchange = async () => ok();
+  const listener = await listen({ handler, host: "127.0.0.1", port: 0, bodyLimitBytes: 9, connectionsMax: 3 });
+  open.push(listener);
+  const asked = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+  const standing = Array.from({ length: 3 }, () => opened(listener, asked));
+  await expect.poll(() => standing.every(({ text }) => text.includes("200 OK"))).toBe(true);
+  const late = opened(listener, asked);
+  await expect.poll(() => late.closed || late.readableEnded).toBe(true);
+  expect(late.text).toBe("");
+  standing[0]?.destroy();
+  const again = async (): Promise<string> => {
+    const socket = opened(listener, asked);
+    await new Promise((resolve) => socket.once("data", resolve).once("close", resolve));
+    socket.destroy();
+    return socket.text;
+  };
+  await expect.poll(again).toContain("200 OK");
+  expect(standing.slice(1).every(({ closed }) => !closed)).toBe(true);
+});
+
 const slow = { headersMs: 150, requestMs: 300, checkMs: 20 };
 
 test.for([
