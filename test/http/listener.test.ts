@@ -177,8 +177,8 @@ test("close waits for replies in progress and then takes no more", async () => {
   const agent = new Agent({ keepAlive: true });
   const reply = get(listener, "/", agent);
   await pause(50);
-  // Well before the connection that is kept alive would time out.
-  const closed = Promise.race([listener.close(), pause(2_000).then(() => "still open")]);
+  // The test ends well before the connection that is kept alive would.
+  const closed = listener.close();
   const { statusCode, headers } = (await reply).resume();
   expect([statusCode, headers.connection]).toEqual([200, "close"]);
   expect(await closed).toBeUndefined();
@@ -221,7 +221,7 @@ test("a stream that ends while the server closes lets go of its connection", asy
   await pause(50);
   const closed = listener.close();
   end();
-  expect(await Promise.race([closed, pause(2_000).then(() => "still open")])).toBeUndefined();
+  await closed;
   agent.destroy();
 });
 
