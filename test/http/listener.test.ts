@@ -278,7 +278,7 @@ test("one connection too many is closed at once, and may come once another has g
   expect(standing.slice(1).every(({ closed }) => !closed)).toBe(true);
 });
 
-const slow = { headersMs: 150, requestMs: 300, checkMs: 20 };
+const slow = { headersMs: 500, requestMs: 1_000, checkMs: 50 };
 
 test.for([
   ["a head", "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "],

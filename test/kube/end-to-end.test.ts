@@ -30,17 +30,17 @@ test("a cluster is followed over real connections, through a server that goes an
   try {
     for (let index = 0; index < 600; index++) expect(await create(`v${index}`)).toMatchObject({ ok: true });
     cluster.start();
-    await expect.poll(() => cluster.synced(), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => cluster.synced()).toBe(true);
     expect(state.size("volume")).toBe(600);
 
     await create("later");
-    await expect.poll(() => state.get("volume", "later"), { timeout: 5_000 }).toBeDefined();
+    await expect.poll(() => state.get("volume", "later")).toBeDefined();
     expect(await cluster.live("volume", "later")).toMatchObject({ found: true });
 
     await listener.closeNow();
     expect(await cluster.live("volume", "later")).toMatchObject({ failed: expect.any(String) });
     listener = await open(port);
-    await expect.poll(async () => (await create("after")).ok, { timeout: 5_000 }).toBe(true);
+    await expect.poll(async () => (await create("after")).ok).toBe(true);
     await expect.poll(() => state.get("volume", "after"), { timeout: 10_000 }).toBeDefined();
     expect(cluster.status().get("volume")).toMatchObject({ relists: 0, objects: 602 });
   } finally {
@@ -48,5 +48,5 @@ test("a cluster is followed over real connections, through a server that goes an
     transport.close();
     await listener.closeNow();
   }
-  await expect.poll(() => api.watchCount, { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => api.watchCount).toBe(0);
 });

@@ -186,7 +186,7 @@ withKubectl(`kubectl get -w prints changes as they happen${why}`, async () => {
       "-f",
       manifest("cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen}\ndata: {a: b}\n"),
     );
-    await expect.poll(() => printed, { timeout: 8000 }).toMatch(/seen\s+1/);
+    await expect.poll(() => printed).toMatch(/seen\s+1/);
   } finally {
     watcher.kill();
   }
