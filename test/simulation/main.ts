@@ -1,19 +1,23 @@
 /** `npm run simulation`: many runs, one run again, or how soon planted bugs are found. Exit 1 where something did not hold. */
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { planOf, stepsDefault, tellAct } from "./plan.ts";
 import { reportPlants } from "./plant-table.ts";
 import { plants } from "./plants.ts";
 import { type Outcome, run } from "./run.ts";
 import { shrink } from "./shrink.ts";
-import { Stats } from "./stats.ts";
+import { type SurveyOptions, survey } from "./survey.ts";
 
-const usage = `Usage: npm run simulation [-- --runs N] [--seed N] [--steps N] [--trace] [--plants] [--plant NAME]
+const plantRunsDefault = 300;
+
+const usage = `Usage: npm run simulation [-- --runs N] [--seed N] [--steps N] [--workers N] [--trace] [--plants] [--plant NAME]
 
   --seed N      replays one run, and says what happened where something did not hold
   --runs N      so many runs, from --seed on (100; the seed of the first is the time)
   --steps N     events of the storm in each run (${stepsDefault})
+  --workers N   threads that share the runs (one a core)
   --trace       prints what happened in the run, found or not
-  --plants      instead, in how many runs each planted bug is found
+  --plants      instead, in how many runs each planted bug is found, of ${plantRunsDefault} unless --runs says otherwise
   --plant TEXT  plants the bugs whose names hold TEXT, one run each or with --runs the table of them
 `;
 
@@ -24,15 +28,16 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   const options = readOptions();
   if (!options) return 2;
-  const { seed, runs, steps, isTraced, plant, help, isPlanted } = options;
+  const { seed, runs, steps, workers, isTraced, plant, help, isPlanted } = options;
   if (help) {
     process.stdout.write(usage);
     return 0;
   }
   const chosen = plants.filter(({ name }) => name.includes(plant ?? ""));
-  if (isPlanted || (plant !== undefined && runs > 1)) return (await reportPlants(chosen, { seed, runs, say })) ? 0 : 1;
+  if (isPlanted || (plant !== undefined && runs > 1))
+    return (await reportPlants(chosen, { seed, runs, workers, say })) ? 0 : 1;
   if (runs === 1) return replay(seed, steps, isTraced, plant === undefined ? undefined : chosen[0]);
-  return survey(seed, runs, steps);
+  return surveyed({ seed, runs, steps, workers, say });
 }
 
 async function replay(
@@ -52,45 +57,11 @@ async function replay(
   return 1;
 }
 
-async function survey(seed: number, runs: number, steps: number): Promise<number> {
-  const total = new Stats();
-  const found: Outcome[] = [];
-  const begun = performance.now();
-  say(`seeds ${seed} to ${seed + runs - 1}`);
-  for (let nth = 0; nth < runs; nth++) {
-    const outcome = await run(planOf(seed + nth, steps));
-    total.add(outcome.stats);
-    if (outcome.finding) {
-      found.push(outcome);
-      say(`seed ${seed + nth}: ${outcome.finding.invariant}: ${outcome.finding.text}`);
-    }
-    if ((nth + 1) % 1_000 === 0)
-      say(`${nth + 1} runs, ${((performance.now() - begun) / 1000).toFixed(0)} s, ${found.length} found`);
-  }
-  report(total, (performance.now() - begun) / 1000);
-  say(`${found.length} of ${runs} runs found something`);
-  const [first] = found;
-  if (first) await tell(first);
-  return found.length === 0 ? 0 : 1;
-}
-
-function report(total: Stats, seconds: number): void {
-  const rate = (count: number): string => (count / seconds).toFixed(count / seconds < 100 ? 1 : 0);
-  say(`${total.runs} runs in ${seconds.toFixed(1)} s: ${rate(total.runs)} runs/s, ${rate(total.steps)} steps/s`);
-  const { steps, virtualMs, bound, podsPlaced, podsWaiting, crashes, createFaults } = total;
-  say(`${steps} steps, ${(virtualMs / 3_600_000).toFixed(1)} hours of virtual time`);
-  say(`who could be placed was within ${total.waitMaxMs / 1000} s after the storm`);
-  say(
-    `${bound} binds, ${podsPlaced} Pods placed at the end and ${podsWaiting} waiting, ${crashes} restarts of Berth, ${createFaults} failed creations of volumes`,
-  );
-  for (const [title, counts] of [
-    ["writes of Berth", total.writes],
-    ["faults", total.faults],
-    ["deeds", total.actions],
-  ] as const) {
-    const all = [...counts].sort(([, a], [, b]) => b - a).map(([name, count]) => `${name} ${count}`);
-    say(`${title}: ${all.join(", ")}`);
-  }
+async function surveyed(options: SurveyOptions): Promise<number> {
+  const [first] = await survey(options);
+  if (!first) return 0;
+  await tell(await run(planOf(first.seed, options.steps)));
+  return 1;
 }
 
 /** The smallest run that breaks the same sentence. */
@@ -120,6 +91,7 @@ function readOptions() {
     runs: { type: "string" },
     seed: { type: "string" },
     steps: { type: "string" },
+    workers: { type: "string" },
     plant: { type: "string" },
     trace: { type: "boolean" },
     plants: { type: "boolean" },
@@ -127,18 +99,20 @@ function readOptions() {
   } as const;
   try {
     const { values } = parseArgs({ options });
-    const number = (name: "runs" | "seed" | "steps", otherwise: number): number => {
+    const number = (name: "runs" | "seed" | "steps" | "workers", otherwise: number): number => {
       const value = Number(values[name] ?? otherwise);
       if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name} is no whole number above 0`);
       return value;
     };
-    const runs = number("runs", values.seed === undefined || values.plants ? 100 : 1);
+    const isPlanted = values.plants === true;
+    const runs = number("runs", isPlanted ? plantRunsDefault : values.seed === undefined ? 100 : 1);
     return {
       runs,
-      seed: number("seed", values.plants ? 1 : (Date.now() % 1_000_000_000) + 1),
+      seed: number("seed", isPlanted ? 1 : (Date.now() % 1_000_000_000) + 1),
       steps: number("steps", stepsDefault),
+      workers: number("workers", availableParallelism()),
       isTraced: values.trace === true,
-      isPlanted: values.plants === true,
+      isPlanted,
       plant: values.plant,
       help: values.help === true,
     };

@@ -1,39 +1,39 @@
 /** How soon each planted bug is found, and by which sentence. */
-import { planOf } from "./plan.ts";
+import { share } from "./crew.ts";
+import { carryOut, type Done } from "./job.ts";
+import { stepsDefault } from "./plan.ts";
 import type { Plant } from "./plants.ts";
-import { run } from "./run.ts";
 
-export interface Found {
-  readonly runs: number;
+export interface TableOptions {
   readonly seed: number;
-  readonly invariant: string;
+  readonly runs: number;
+  readonly workers: number;
+  readonly say: (line: string) => void;
 }
 
-/** Runs the bug on one seed after the other; undefined where none of them finds it. */
-export async function findPlant(plant: Plant, seed: number, runs: number): Promise<Found | undefined> {
-  for (let nth = 0; nth < runs; nth++) {
-    const { finding } = await run(planOf(seed + nth), { plant });
-    if (finding) return { runs: nth + 1, seed: seed + nth, invariant: finding.invariant };
-  }
-  return undefined;
+/** Runs the bug on one seed after the other, until one finds it. */
+export function findPlant({ name: plant }: Plant, seed: number, runs: number): Promise<Done> {
+  return carryOut({ plant, seed, runs, steps: stepsDefault });
 }
 
 /** Prints the table. Returns whether all were found. */
 export async function reportPlants(
   plants: readonly Plant[],
-  { seed, runs, say }: { seed: number; runs: number; say: (line: string) => void },
+  { seed, runs, workers, say }: TableOptions,
 ): Promise<boolean> {
   let missed = 0;
-  say(`of ${runs} runs from seed ${seed}: found in run, by`);
-  for (const plant of plants) {
-    const found = await findPlant(plant, seed, runs);
-    if (!found) missed++;
-    say(
-      `${found ? String(found.runs) : "not found"}`
-        .padStart(9)
-        .concat(`  a Berth that ${plant.name}: ${found?.invariant ?? ""}`),
-    );
+  say(`Each bug is run on seeds from ${seed} on, ${runs} at most.`);
+  say("");
+  say("| a Berth that | design.md § | found in run | because not |");
+  say("| --- | --- | --- | --- |");
+  const jobs = plants.map(({ name: plant }) => ({ plant, seed, runs, steps: stepsDefault }));
+  for await (const { job, seed: last, finding } of share(jobs, workers)) {
+    const of = plants.find(({ name }) => name === job.plant)?.of;
+    if (!finding) missed++;
+    const run = finding ? String(last - job.seed + 1) : "not found";
+    say(`| ${job.plant} | ${of} | ${run} | ${finding?.invariant ?? ""} |`);
   }
+  say("");
   say(`${plants.length - missed} of ${plants.length} planted bugs found`);
   return missed === 0;
 }

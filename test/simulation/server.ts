@@ -67,11 +67,11 @@ export class Server {
       if (request.method === "GET") return this.#serve(request, signal);
       this.beforeWrite?.(by, request);
       const place = placeOf(request);
-      // A write takes effect in the turn of its call; so the read sees just this much.
+      // A write takes effect in the turn of its call; so a read of that turn sees just this much.
       const replied = this.#serve(request, signal);
-      const read = place.plural && this.#read(place.path);
+      const read = this.#mustRead(request, place) ? this.#read(place.path) : undefined;
       const reply = await replied;
-      this.#note({ by, request, status: reply.status }, place, await read);
+      this.#note({ by, request, status: reply.status }, place, read ? await read : this.#after(reply, place));
       return reply;
     };
   }
@@ -96,7 +96,19 @@ export class Server {
 
   async #read(path: string): Promise<Body> {
     const reply = await this.#serve({ method: "GET", path, headers: {} }, noSignal);
-    return reply.status === 200 ? JSON.parse(Buffer.from(reply.body as Uint8Array).toString()) : undefined;
+    return reply.status === 200 ? parsed(reply) : undefined;
+  }
+
+  /** Whether the answer is not the object as it is then: that to a Binding or a deletion, or one that may be the last. */
+  #mustRead({ method }: HttpRequest, { plural, key, subresource }: Place): boolean {
+    if (!plural) return false;
+    const isGoing = this.get(plural, key)?.metadata.deletionTimestamp !== undefined;
+    return isGoing || method === "DELETE" || subresource === "binding";
+  }
+
+  #after(reply: HttpReply, { plural, key }: Place): Body {
+    if (!plural) return undefined;
+    return reply.status < 300 ? parsed(reply) : this.get(plural, key);
   }
 
   #note(write: Pick<Write, "by" | "request" | "status">, { plural, key, subresource }: Place, after: Body): void {
@@ -109,6 +121,10 @@ export class Server {
     if (object) this.objects.get(plural)?.set(key, object);
     else this.objects.get(plural)?.delete(key);
   }
+}
+
+function parsed({ body }: HttpReply): Body {
+  return JSON.parse(typeof body === "string" ? body : Buffer.from(body as Uint8Array).toString());
 }
 
 /** What a write is about; of a creation the name is in the body. */
