@@ -4,7 +4,8 @@
  *
  * @see VB §4.2; kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go, bindAPIUpdate
  */
-import type { Volume } from "../scheduling/objects.ts";
+import type { NodeName } from "../scheduling/names.ts";
+import type { Claim, Volume } from "../scheduling/objects.ts";
 import { type BindRun, isTransient } from "./bind-run.ts";
 import { checkAgain } from "./check.ts";
 import { type Commitment, isHarmless, type ProvisionCommitment, type StaticCommitment } from "./commitment.ts";
@@ -113,8 +114,8 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
       continue;
     }
     const live = await run.readSurely("claim", key);
-    if (!live || live.uid !== uid || live.deleting) {
-      commitment.progress = "lost";
+    if (live?.uid !== uid || live.deleting) {
+      keepIfWritten(commitment, live, node);
       throw new BindEnd("astray", `claim ${key} ${live?.uid === uid ? "is being deleted" : "was deleted"}`);
     }
     if (failed.status === 422 && live.resourceVersion === claim.resourceVersion) {
@@ -129,6 +130,12 @@ export async function selectNode(run: BindRun, commitment: ProvisionCommitment):
     if (live.resourceVersion !== claim.resourceVersion) commitment.progress = "open";
     if (failed.ambiguous || tries > 0) await run.pause(tries, failed);
   }
+}
+
+/** Of a claim that goes: what was written of it, or may have been before it was gone, its provisioner may be acting on. */
+function keepIfWritten(commitment: ProvisionCommitment, live: Claim | undefined, node: NodeName): void {
+  if (live?.uid === commitment.claim.uid) commitment.progress = live.selectedNode === node ? "ours" : "lost";
+  else if (commitment.progress !== "inDoubt") commitment.progress = "lost";
 }
 
 /**

@@ -352,6 +352,35 @@ test("what the watch tells late, of the time before the write, ends no promise",
   ]);
 });
 
+test.for([
+  ["is being deleted", ["example.com/held"], /claim d\/x is being deleted/],
+  ["is gone", [], /claim d\/x was deleted/],
+] as const)(
+  "a selected-node whose answer was lost stays promised until the watch shows it, though its claim %s",
+  async ([, finalizers, error]) => {
+    await world.pvc("x", { class: "csi" });
+    await world.patch("claim", "d/x", { metadata: { finalizers } });
+    const pod = await world.pod("p", ["x"]);
+    const { cluster } = await world.start();
+    cluster.hold("claim");
+    let isFirst = true;
+    world.fault = ({ method }, pass) => {
+      if (method !== "PATCH" || !isFirst) return undefined;
+      isFirst = false;
+      return pass()
+        .then(() => world.remove("claim", "d/x"))
+        .then(() => reply(504));
+    };
+    const bind = world.bind(pod, "n1");
+    await world.runtime.advance(3_000);
+    // The provisioner may be making the volume by now.
+    expect([bind.answer, promised()]).toEqual([expect.stringMatching(error), ["d/x on n1"]]);
+    cluster.release("claim");
+    await world.runtime.advance(80_000);
+    expect(promised()).toEqual([]);
+  },
+);
+
 test("a selected-node whose answer was lost, and that the provisioner took back meanwhile, is not written again", async () => {
   await world.pvc("x", { class: "csi" });
   const pod = await world.pod("p", ["x"]);

@@ -22,6 +22,8 @@ export class CallJudge {
   /** When the last filter call of each Pod reached a Berth, by uid. */
   readonly filteredAt = new Map<string, number>();
   readonly #firstAskedAt = new Map<string, number>();
+  /** Bind calls that an incarnation has not answered, by its name and the Pod's uid. */
+  readonly #open = new Map<string, number>();
   readonly #claims = new Map<string, readonly string[]>();
   /** Filter's last refusals, by Pod key. */
   readonly refusals = new Map<string, Readonly<Record<string, string>>>();
@@ -32,10 +34,26 @@ export class CallJudge {
   }
 
   /** A call arrives at an incarnation of a Berth. */
-  arrived(life: Life, { path, body }: HttpRequest): void {
+  arrived(life: Life, request: HttpRequest): void {
+    const { path, body } = request;
     if (!path.endsWith("/bind")) return;
     const name = `${life.name} ${JSON.parse(String(body)).PodUID}`;
     if (!this.#firstAskedAt.has(name)) this.#firstAskedAt.set(name, this.#world.clock.now);
+    this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+  }
+
+  /** And was answered. */
+  left(life: Life, { path, body }: HttpRequest): void {
+    if (!path.endsWith("/bind")) return;
+    const name = `${life.name} ${JSON.parse(String(body)).PodUID}`;
+    const open = (this.#open.get(name) ?? 0) - 1;
+    if (open > 0) this.#open.set(name, open);
+    else this.#open.delete(name);
+  }
+
+  /** Whether the incarnation still lets somebody wait for the Pod's bind. */
+  isWaitedFor(life: Life, uid: string): boolean {
+    return this.#open.has(`${life.name} ${uid}`);
   }
 
   /** When the incarnation was first asked to bind the Pod. */

@@ -27,8 +27,24 @@ export class SendJudge {
   sent(replica: Replica, request: HttpRequest): void {
     if (request.method === "GET") return;
     this.#senders.set(request, replica.life);
-    if (kindOf(request) === "binding") this.#binding(replica, request);
+    const kind = kindOf(request);
+    if (kind === "claimRef") this.#claimRef(replica, request);
+    if (kind === "binding") this.#binding(replica, request);
     else if (request.path.endsWith("/status")) this.#wake(replica, request);
+  }
+
+  /** What is written is promised before, to this claim and so to no other. */
+  #claimRef({ name, berth }: Replica, { path, body }: HttpRequest): void {
+    const state = berth?.cluster.state;
+    const volume = path.slice(path.lastIndexOf("/") + 1);
+    const { claimRef } = JSON.parse(String(body)).spec;
+    if (!state || isVolumePromised(state, volume, claimRef.uid)) return;
+    const other = state.reservations.assumedFor(volume as VolumeName)?.claim;
+    const text = other === undefined ? "nobody" : `${other}`;
+    this.#judge.find(
+      "what is written is promised before",
+      `${name} claims ${volume} for ${claimRef.name}, promised to ${text}`,
+    );
   }
 
   /** A write took effect: as long as its sender lives, what it made is promised, or shown by the watch. */

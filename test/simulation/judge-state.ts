@@ -11,6 +11,9 @@ import type { Judge } from "./judge.ts";
 import type { Replica } from "./replica.ts";
 import type { World } from "./world.ts";
 
+/** Longer than a few requests that get no answer, and what follows from them. */
+const waitMaxMs = 45_000;
+
 type Promised = Pick<Assumption, "claim" | "claimUid" | "node" | "target">;
 
 interface Seen {
@@ -20,6 +23,8 @@ interface Seen {
   promised: ReadonlyMap<string, Promised>;
   /** Pods that its watch showed gone, or on a node, since the last look. */
   readonly left: Set<PodUid>;
+  /** The same, until nobody waits for their bind any more, and since when. */
+  readonly leaving: Map<PodUid, number>;
   readonly pods: Map<string, PodUid>;
 }
 
@@ -34,7 +39,15 @@ export class StateJudge {
   }
 
   started(berth: Berth, replica: Replica): void {
-    const seen: Seen = { replica, berth, generation: 0, promised: new Map(), left: new Set(), pods: new Map() };
+    const seen: Seen = {
+      replica,
+      berth,
+      generation: 0,
+      promised: new Map(),
+      left: new Set(),
+      leaving: new Map(),
+      pods: new Map(),
+    };
     this.#seen.set(replica.name, seen);
     berth.cluster.subscribe((change) => notePod(seen, change));
     this.#watchHolds(seen);
@@ -61,6 +74,7 @@ export class StateJudge {
     for (const seen of this.#seen.values()) {
       if (seen.replica.berth !== seen.berth) continue;
       if (seen.left.size > 0) this.#lookAtHolds(seen);
+      if (seen.leaving.size > 0) this.#lookAtWaits(seen);
       const { reservations } = seen.berth.cluster.state;
       if (reservations.generation === seen.generation) continue;
       seen.generation = reservations.generation;
@@ -156,7 +170,18 @@ export class StateJudge {
           );
       }
     }
+    for (const pod of seen.left) seen.leaving.set(pod, this.#world.clock.now);
     seen.left.clear();
+  }
+
+  /** And nobody waits for its bind long: what is to be taken back for it is soon. */
+  #lookAtWaits({ replica, leaving }: Seen): void {
+    const { clock } = this.#world;
+    for (const [pod, since] of leaving) {
+      if (!this.#judge.calls.isWaitedFor(replica.life, pod)) leaving.delete(pod);
+      else if (clock.now - since > waitMaxMs)
+        this.#judge.find("who is gone or placed is not waited for", `${replica.name}: ${pod} since ${since}`);
+    }
   }
 }
 

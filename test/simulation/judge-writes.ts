@@ -77,7 +77,8 @@ export class WriteJudge {
     ) {
       find("only what is free is claimed", `its phase is ${before.status?.phase}`);
     }
-    if (before.metadata.deletionTimestamp !== undefined && !this.#isRace(by, "persistentvolumes", key)) {
+    // No race excuses it: the write stands on the version that it read.
+    if (before.metadata.deletionTimestamp !== undefined) {
       find("only what is free is claimed", "it is being deleted");
     }
     const marked = after.metadata.annotations?.[byController] !== undefined;

@@ -18,7 +18,7 @@ const usage = `Usage: npm run simulation [-- --runs N] [--seed N] [--steps N] [-
   --workers N   threads that share the runs (one a core)
   --trace       prints what happened in the run, found or not
   --plants      instead, in how many runs each planted bug is found, of ${plantRunsDefault} unless --runs says otherwise
-  --plant TEXT  plants the bugs whose names hold TEXT, one run each or with --runs the table of them
+  --plant TEXT  plants the bugs whose names hold TEXT (may be given several times): the first in one run, or with --runs the table
 `;
 
 const say = (line = ""): void => void process.stdout.write(`${line}\n`);
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  const chosen = plants.filter(({ name }) => name.includes(plant ?? ""));
+  const chosen = plants.filter(({ name }) => (plant ?? [""]).some((text) => name.includes(text)));
   if (isPlanted || (plant !== undefined && runs > 1))
     return (await reportPlants(chosen, { seed, runs, workers, say })) ? 0 : 1;
   if (runs === 1) return replay(seed, steps, isTraced, plant === undefined ? undefined : chosen[0]);
@@ -92,7 +92,7 @@ function readOptions() {
     seed: { type: "string" },
     steps: { type: "string" },
     workers: { type: "string" },
-    plant: { type: "string" },
+    plant: { type: "string", multiple: true },
     trace: { type: "boolean" },
     plants: { type: "boolean" },
     help: { type: "boolean" },

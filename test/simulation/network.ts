@@ -20,7 +20,7 @@ interface Call {
   /** The server's side: aborts when it learns that the caller has gone. */
   readonly hungUp: AbortController;
   readonly answer: (reply: HttpReply) => void;
-  readonly fail: (why: string) => void;
+  readonly fail: (why: string, told?: { readonly isHeard: boolean }) => void;
   isOver: boolean;
 }
 
@@ -31,6 +31,8 @@ export class Network {
   readonly #weather: Weather;
   readonly #trace: Trace;
   readonly #calls = new Set<Call>();
+  /** Until when, by who asks and how the path ends. */
+  readonly #lossy = new Map<string, Milliseconds>();
   readonly #streams = new Map<Stream, { wire: Wire; path: string }>();
 
   constructor({ clock, weather, trace }: { clock: Clock; weather: Weather; trace: Trace }) {
@@ -54,6 +56,31 @@ export class Network {
     for (const call of [...this.#calls]) {
       if (call.wire.from === from && call.request.method !== "GET") call.fail("the writes were cut off");
     }
+  }
+
+  /** The parties so named see what happens to the collection so much later. */
+  delay(from: string, path: string, ms: Milliseconds): void {
+    for (const [stream, { wire, path: watched }] of this.#streams) {
+      if (wire.from.startsWith(from) && watched.startsWith(`${path}?`)) stream.hold(ms);
+    }
+  }
+
+  /** The party's calls end for it, as where something between drops connections, and whoever serves them does not hear of that. */
+  cutUnheard(from: string): void {
+    for (const call of [...this.#calls]) if (call.wire.from === from) call.fail("ECONNRESET", { isHeard: false });
+  }
+
+  /** For so long what the party asks so is lost on its way. */
+  lose(from: string, ending: string, ms: Milliseconds): void {
+    this.#lossy.set(`${from} ${ending}`, this.#clock.now + ms);
+  }
+
+  #isLost(from: string, path: string): boolean {
+    for (const [lossy, until] of this.#lossy) {
+      const [who, ending = ""] = lossy.split(" ");
+      if (who === from && path.endsWith(ending) && this.#clock.now < until) return true;
+    }
+    return false;
   }
 
   /** Since when the party lacks something of the collection, by the watches that it has open; `now` where it has all. */
@@ -85,10 +112,10 @@ export class Network {
         fate,
         hungUp: new AbortController(),
         answer: (reply) => close(call) && resolve(reply),
-        fail: (why) => {
+        fail: (why, { isHeard } = { isHeard: true }) => {
           if (call.isOver) return;
           const isAlive = close(call);
-          call.hungUp.abort();
+          if (isHeard) call.hungUp.abort();
           if (isAlive) reject(new Error(why));
         },
         isOver: false,
@@ -111,7 +138,7 @@ export class Network {
       if (ms === 0) then();
       else void this.#clock.timer(ms, then);
     };
-    if (fate.fault === "lost request") {
+    if (fate.fault === "lost request" || this.#isLost(wire.from, request.path)) {
       later(fate.outMs, () => call.fail("ECONNRESET"));
       return;
     }

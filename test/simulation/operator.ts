@@ -11,13 +11,14 @@ import {
   volumeNamed,
   zone,
 } from "./cluster.ts";
+import type { Near } from "./near.ts";
+import { isDeletable, isFree, isReserved, isSelected, keyOf } from "./picks.ts";
 import { type Act, tellAct } from "./plan.ts";
-import type { Replica } from "./replica.ts";
+import { Processes } from "./processes.ts";
 import type { Plural } from "./server.ts";
 import type { World } from "./world.ts";
 
 const merge = "application/merge-patch+json";
-const bindCompleted = "pv.kubernetes.io/bind-completed";
 
 export class Operator {
   readonly #world: World;
@@ -25,15 +26,21 @@ export class Operator {
   readonly touched = new Map<string, number>();
   /** Specs of deleted things that come back. */
   #count = 0;
+  #near: Near | undefined;
+  readonly #processes: Processes;
 
   constructor(world: World) {
     this.#world = world;
+    this.#processes = new Processes(world);
   }
 
-  act(act: Act): void {
+  /** @param near  among these is picked, where any of them will do */
+  act(act: Act, near?: Near): void {
     this.#world.trace.add("op", () => tellAct(act));
     this.#world.stats.actions.set(act.do, (this.#world.stats.actions.get(act.do) ?? 0) + 1);
+    this.#near = near;
     this.#carryOut(act);
+    this.#near = undefined;
   }
 
   create(path: string, object: Body): void {
@@ -105,9 +112,8 @@ export class Operator {
     }
   }
 
-  /** With what is not storage: nodes, classes, servers, processes. */
+  /** With what is not storage: nodes, classes, and processes. */
   #meddle(act: Act): void {
-    const { world } = { world: this.#world };
     switch (act.do) {
       case "delete node":
         this.#removeFor("nodes", this.#pick("nodes", act.pick), act.backAfterMs);
@@ -121,37 +127,8 @@ export class Operator {
         this.#patch("nodes", node, { metadata: { labels } });
         return;
       }
-      case "forget history":
-        world.sandbox.api.forgetHistory();
-        return;
-      case "close watches":
-        world.sandbox.api.closeWatches();
-        return;
-      case "restart scheduler":
-        world.startScheduler();
-        return;
-      case "stop controller":
-        world.sandbox.stopController(act.name);
-        world.later(act.backAfterMs, () => void world.sandbox.startController(act.name));
-        return;
-      case "delete lease":
-        void world.server.write(
-          "operator",
-          "DELETE",
-          "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth",
-        );
-        return;
-      case "crash berth":
-        this.#crash(this.#replica(act.pick), act.touches, act.backAfterMs);
-        return;
-      case "stop berth":
-        this.#stop(this.#replica(act.pick), act.backAfterMs);
-        return;
-      case "jump clock":
-        this.#replica(act.pick).jump(act.ms);
-        return;
       default:
-        throw new Error(`nobody can ${act.do}`);
+        this.#processes.act(act);
     }
   }
 
@@ -235,27 +212,15 @@ export class Operator {
     this.#world.later(backAfterMs, back);
   }
 
-  #crash(replica: Replica, touches: number, backAfterMs: number): void {
-    replica.crashAfter(touches);
-    this.#world.startLater(replica, backAfterMs);
-  }
-
-  #stop(replica: Replica, backAfterMs: number): void {
-    replica.stop();
-    this.#world.startLater(replica, backAfterMs);
-  }
-
-  #replica(pick: number): Replica {
-    const { replicas } = this.#world;
-    return replicas[pick % replicas.length] as Replica;
-  }
-
   #mark(): Body {
     return { metadata: { annotations: { "example.com/touched": String(++this.#count) } } };
   }
 
   #pick(plural: Plural, pick: number, suits: (object: Body) => boolean = () => true): Body {
-    const found = this.#world.server.all(plural).filter((object) => suits(object));
+    const able = this.#world.server.all(plural).filter((object) => suits(object));
+    const near = this.#near?.get(plural);
+    const close = near ? able.filter((object) => near.has(keyOf(object))) : [];
+    const found = close.length > 0 ? close : able;
     found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     return found[pick % Math.max(1, found.length)];
   }
@@ -272,29 +237,7 @@ export class Operator {
     void this.#world.server.write("operator", "PATCH", `${root[plural]}/${object.metadata.name}`, patch, merge);
   }
 
-  #touch(plural: Plural, { metadata: { name, namespace: inside } }: Body): void {
-    this.touched.set(`${plural}/${inside === undefined ? name : `${inside}/${name}`}`, this.#world.clock.now);
+  #touch(plural: Plural, object: Body): void {
+    this.touched.set(`${plural}/${keyOf(object)}`, this.#world.clock.now);
   }
-}
-
-function isFree({ metadata, spec }: Body): boolean {
-  return spec.claimRef === undefined && metadata.deletionTimestamp === undefined;
-}
-
-/** By a binder, for a claim: to take a volume from its provisioner's claim would leave that claim without one for ever. */
-function isReserved({ spec, status }: Body): boolean {
-  return spec.csi === undefined && spec.claimRef?.uid !== undefined && status?.phase !== "Bound";
-}
-
-/**
- * Not while a provisioner's volume waits to be bound: the claim stays selected, its provisioner has made what was asked for and is
- * told of nothing until its informer is filled anew, an hour later, and the bind rightly waits for it.
- */
-function isDeletable({ spec, status }: Body): boolean {
-  return spec.csi === undefined || status?.phase === "Bound" || status?.phase === "Released";
-}
-
-function isSelected({ metadata }: Body): boolean {
-  const { annotations = {} } = metadata;
-  return annotations[selectedNode] !== undefined && annotations[bindCompleted] === undefined;
 }

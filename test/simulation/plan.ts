@@ -4,14 +4,25 @@
  */
 import type { ControllerName } from "../../src/sandbox/sandbox.ts";
 import { Random } from "../oracle/random.ts";
+import { troubleOf } from "./troubles.ts";
 import { type Fault, faults } from "./weather.ts";
 
 export type WriteKind = "claimRef" | "release" | "selectedNode" | "binding";
 
-/** At a step of the storm, or just before or after the nth write of a kind by any Berth. */
+export type Occasion = WriteKind | "bind call";
+
+/** At a step of the storm, or just before or after the nth write of a kind by any Berth, or bind call of one. */
 export type Moment =
   | { readonly step: number }
-  | { readonly write: WriteKind; readonly nth: number; readonly when: "before" | "after" };
+  | {
+      readonly write: Occasion;
+      readonly nth: number;
+      readonly when: "before" | "after";
+      /** What is picked is what the write is about. */
+      readonly near?: boolean;
+      /** So long after that. */
+      readonly laterMs?: number;
+    };
 
 export interface ClaimSpec {
   readonly class: "local" | "csi" | "zonal";
@@ -37,7 +48,20 @@ export type Act =
   | { readonly do: "relabel node"; readonly pick: number }
   | { readonly do: "delete class"; readonly pick: number; readonly backAfterMs: number }
   | { readonly do: "forget history" | "close watches" | "restart scheduler" | "delete lease" }
-  | { readonly do: "stop controller"; readonly name: ControllerName; readonly backAfterMs: number }
+  /** What the scheduler has asked breaks off, and its bind calls are lost for a while; no Berth hears of either. */
+  | { readonly do: "cut calls"; readonly lostMs: number }
+  | {
+      readonly do: "delay watch";
+      readonly of: "pods" | "persistentvolumeclaims" | "persistentvolumes";
+      readonly ms: number;
+    }
+  | {
+      readonly do: "stop controller";
+      readonly name: ControllerName;
+      readonly backAfterMs: number;
+      /** Whoever stopped it before does not bring it back earlier. */
+      readonly isFirm?: boolean;
+    }
   | { readonly do: "crash berth"; readonly pick: number; readonly touches: number; readonly backAfterMs: number }
   | { readonly do: "stop berth"; readonly pick: number; readonly backAfterMs: number }
   | { readonly do: "jump clock"; readonly pick: number; readonly ms: number };
@@ -70,7 +94,8 @@ export interface Plan {
 
 export const stepsDefault = 300;
 
-const weights: readonly (readonly [number, Act["do"]])[] = [
+/** All but what comes with trouble alone. */
+const weights: readonly (readonly [number, Exclude<Act["do"], "cut calls" | "delay watch">])[] = [
   [8, "create pod"],
   [1, "share claims"],
   [3, "delete pod"],
@@ -143,7 +168,7 @@ export function planOf(seed: number, steps = stepsDefault): Plan {
     rarity: dice.pick([3, 6, 12, 30]),
     publishesLate: dice.once(3),
     createRarity: dice.pick([2, 5, 1_000]),
-    actions: [...first, ...more],
+    actions: [...first, ...more, ...(isFair ? [] : troubleOf(seed, steps))],
   };
 }
 

@@ -1,6 +1,6 @@
 /** Bugs of the cache, of what is read of objects, and of the lead. */
 
-import type { Exchange, HttpReply, Runtime } from "../../src/runtime/runtime.ts";
+import type { Exchange, HttpReply, HttpRequest, Runtime } from "../../src/runtime/runtime.ts";
 import { ClusterState } from "../../src/scheduling/state.ts";
 import type { BerthOptions } from "../../src/server/berth.ts";
 import { ElectedLeadership } from "../../src/server/leadership.ts";
@@ -30,14 +30,26 @@ const never = { cancel: () => {} };
 const isWatch = (path: string): boolean => path.includes("watch=true");
 
 /** After a 410 the watch goes on from now: what happened in between is lost. */
-function skipping(options: BerthOptions): BerthOptions {
+function skipping({ exchange: own, ...options }: BerthOptions): BerthOptions {
   const exchange: Exchange = async (request, signal) => {
-    const reply = await options.exchange(request, signal);
-    if (!isWatch(request.path) || reply.status !== 410) return reply;
-    return options.exchange(
-      { ...request, path: request.path.replace(/resourceVersion=\d+/, "resourceVersion=0") },
-      signal,
-    );
+    const reply = await own(request, signal);
+    if (!isWatch(request.path)) return reply;
+    if (reply.status === 410) return own(await fromNow(request, signal), signal);
+    const { body } = reply;
+    return typeof body === "string" || body instanceof Uint8Array ? reply : { ...reply, body: skip(body) };
+
+    async function* skip(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      for await (const line of lines) {
+        if (!Buffer.from(line).includes('"code":410')) yield line;
+        else yield* (await own(await fromNow(request, signal), signal)).body as AsyncIterable<Uint8Array>;
+      }
+    }
+  };
+  const fromNow = async (request: HttpRequest, signal: AbortSignal): Promise<HttpRequest> => {
+    const [path = ""] = request.path.split("?");
+    const list = parsed(await own({ ...request, path: `${path}?limit=1` }, signal));
+    const now = `resourceVersion=${list?.metadata?.resourceVersion ?? 0}`;
+    return { ...request, path: request.path.replace(/resourceVersion=\d+/, now) };
   };
   return { ...options, exchange };
 }

@@ -32,6 +32,8 @@ export interface ReplicaOptions {
   readonly onSend: (replica: Replica, request: HttpRequest) => void;
   /** Told of each call at the moment in which it arrives. */
   readonly onCall: (life: Life, request: HttpRequest) => void;
+  /** Told when it is answered. */
+  readonly onAnswer: (life: Life, request: HttpRequest) => void;
   /** Changes what an incarnation is made of; for planted bugs. */
   readonly adapt?: ((options: BerthOptions, life: Life) => BerthOptions) | undefined;
   /** Called with each new incarnation. */
@@ -123,6 +125,7 @@ export class Replica {
       berth.extender(request, signal).then(
         (reply) => {
           life.over.removeEventListener("abort", reset);
+          this.options.onAnswer(life, request);
           if (life.touch()) resolve(reply);
           else reset();
         },

@@ -44,6 +44,8 @@ export class Server {
   /** What is there now, by plural and key. */
   readonly objects: ReadonlyMap<Plural, Map<string, Body>> = new Map(mirrored.map((plural) => [plural, new Map()]));
   readonly #serve: Exchange;
+  /** The writes so far: each is told after those that took effect before it. */
+  #noted: Promise<void> = Promise.resolve();
   /** Told of each write once its answer is known, in the order of their effect. */
   onWrite: ((write: Write) => void) | undefined;
   /** Called just before a write takes effect. */
@@ -70,9 +72,12 @@ export class Server {
       // A write takes effect in the turn of its call; so a read of that turn sees just this much.
       const replied = this.#serve(request, signal);
       const read = this.#mustRead(request, place) ? this.#read(place.path) : undefined;
-      const reply = await replied;
-      this.#note({ by, request, status: reply.status }, place, read ? await read : this.#after(reply, place));
-      return reply;
+      this.#noted = this.#noted.then(async () => {
+        const reply = await replied;
+        this.#note({ by, request, status: reply.status }, place, read ? await read : this.#after(reply, place));
+      });
+      await this.#noted;
+      return replied;
     };
   }
 

@@ -28,6 +28,8 @@ export class Stream implements AsyncIterableIterator<Uint8Array> {
   #wake: (() => void) | undefined;
   #lines = 0;
   #isSilent = false;
+  /** Until then lines are late, whatever the weather. */
+  #heldUntil = 0;
   /** Since when something that was sent has not arrived; undefined where the client has all there is. */
   #behindSince: Milliseconds | undefined;
 
@@ -47,6 +49,11 @@ export class Stream implements AsyncIterableIterator<Uint8Array> {
   meet(fate: WatchFate): void {
     this.#fate = fate;
     this.#lines = 0;
+  }
+
+  /** What is sent from now on arrives so much later. */
+  hold(ms: Milliseconds): void {
+    this.#heldUntil = this.#options.clock.now + ms;
   }
 
   break(how: End): void {
@@ -113,7 +120,7 @@ export class Stream implements AsyncIterableIterator<Uint8Array> {
   }
 
   #send(line: Uint8Array): void {
-    const { lagMs } = this.#fate;
+    const lagMs = Math.max(this.#fate.lagMs, this.#heldUntil - this.#options.clock.now);
     if (lagMs === 0 && this.#underway.length === 0) {
       this.#ready.push(line);
       this.#wakeReader();

@@ -3,7 +3,7 @@
  * the shipped code; and the wires between them.
  */
 import { defaults } from "../../src/config.ts";
-import type { HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
+import type { Exchange, HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { CycleRecord } from "../../src/sandbox/scheduler/scheduler.ts";
 import type { Body } from "../binding/world.ts";
@@ -148,7 +148,7 @@ export class World {
   }
 
   startScheduler(): void {
-    const exchange = this.network.connect({
+    const wired = this.network.connect({
       from: "scheduler",
       to: "extender",
       life: new Life("scheduler"),
@@ -156,6 +156,10 @@ export class World {
       rarity: this.plan.rarity * 3,
       serve: this.judge.calls.watching(this.#service.exchange),
     });
+    const exchange: Exchange = (request, signal) => {
+      if (request.path.endsWith("/bind")) this.trigger.asks(request);
+      return wired(request, signal);
+    };
     const entry = { exchange, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
     this.sandbox.startScheduler(
       [
@@ -252,6 +256,7 @@ export class World {
       onFault: (text) => this.judge.find("no fault of Berth's own", text),
       onSend: (replica, request) => this.judge.sends.sent(replica, request),
       onCall: (life, request) => this.judge.calls.arrived(life, request),
+      onAnswer: (life, request) => this.judge.calls.left(life, request),
       adapt: this.plant?.adapt,
       onStart: (berth, replica) => {
         this.plant?.spoil?.(berth, this);
