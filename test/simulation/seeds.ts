@@ -27,4 +27,8 @@ export const keptSeeds: readonly Kept[] = [
     seed: 910288,
     found: "a claim was created anew while its volume was claimed: the promise ended at once, and the claimRef stayed",
   },
+  {
+    seed: 136,
+    found: "a selected-node whose answer was lost was promised no more once its claim was being deleted",
+  },
 ];

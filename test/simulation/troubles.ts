@@ -130,6 +130,19 @@ const compacted: Trouble = (dice, steps) => {
   return acts.map((act) => ({ at, act }));
 };
 
+/** Pools are too small for all, and room that was promised comes back without a word: only Berth can say so. */
+const crowded: Trouble = (dice) => {
+  const claims: ClaimSpec[] = [{ class: "csi", gi: 8 }];
+  const gone: Act = { do: "delete pod", pick: dice.int(0, 999), claims: true, graceSeconds: 0 };
+  return [
+    ...["c1", "c2", "c3", "c4", "c5", "c6"].map((name): Action => {
+      return { at: { step: 0 }, act: { do: "create pod", name, claims, ephemeral: false } };
+    }),
+    { at: near("selectedNode", 1, "after"), act: away(20_000) },
+    ...[1, 2, 3].map((nth): Action => ({ at: near("selectedNode", nth, "after"), act: gone })),
+  ];
+};
+
 const troubles: readonly Trouble[] = [
   overtaken,
   overtaken,
@@ -139,4 +152,5 @@ const troubles: readonly Trouble[] = [
   reserved,
   leftOver,
   compacted,
+  crowded,
 ];
