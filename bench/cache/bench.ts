@@ -23,6 +23,8 @@ export interface Phase {
   /** The longest times that the event loop was not to be had: by the clock, and of its own CPU. */
   readonly blockedMs: number;
   readonly blockedCpuMs: number;
+  /** The longest collection of garbage among them, by the clock. */
+  readonly collectedMs: number;
   readonly beforeMib: number;
   readonly peakMib: number;
   readonly afterMib: number;
@@ -147,7 +149,8 @@ function phaseOf(o: {
   readonly since: number;
   readonly times?: readonly number[];
 }): Phase {
-  const blocks = o.reading.blocks.filter(({ at }) => at >= o.since);
+  const isOwn = ({ at }: { readonly at: number }): boolean => at >= o.since;
+  const blocks = o.reading.blocks.filter(isOwn);
   const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
   return {
     name: o.name,
@@ -155,6 +158,7 @@ function phaseOf(o: {
     cpuSeconds: o.reading.cpuSeconds - o.before.cpuSeconds,
     blockedMs: most(blocks.map(({ wallMs }) => wallMs)),
     blockedCpuMs: most(blocks.map(({ cpuMs }) => cpuMs)),
+    collectedMs: most(o.reading.collections.filter(isOwn).map(({ wallMs }) => wallMs)),
     beforeMib: o.before.residentMib,
     peakMib: o.reading.peakMib,
     afterMib: o.reading.residentMib,

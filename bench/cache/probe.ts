@@ -3,6 +3,7 @@
  * thread's own CPU time, which other processes on the machine do not stretch; and how much memory it holds. Needs Linux.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { PerformanceObserver } from "node:perf_hooks";
 import { answer } from "./children.ts";
 
 const tickMs = 5;
@@ -26,7 +27,21 @@ export interface Memory {
   readonly cpuSeconds: number;
 }
 
+/** A collection of garbage that the thread waited for. */
+export interface Collection {
+  /** Milliseconds since 1970, when it began. */
+  readonly at: number;
+  readonly wallMs: number;
+}
+
 const blocks: Block[] = [];
+const collections: Collection[] = [];
+new PerformanceObserver((list) => {
+  for (const { startTime, duration } of list.getEntries()) {
+    if (duration < blockMinMs || collections.length >= blocksMax) continue;
+    collections.push({ at: performance.timeOrigin + startTime, wallMs: duration });
+  }
+}).observe({ entryTypes: ["gc"] });
 let last = performance.now();
 let lastCpu = cpuMs();
 
@@ -57,10 +72,11 @@ setInterval(tick, tickMs).unref();
 answer({
   begin: async () => {
     blocks.length = 0;
+    collections.length = 0;
     // Sets the peak back to what is resident now. @see proc_pid_clear_refs(5)
     writeFileSync("/proc/self/clear_refs", "5");
     return { ...memory() };
   },
-  read: async () => ({ ...memory(), blocks }),
+  read: async () => ({ ...memory(), blocks, collections }),
 });
 process.channel?.unref();

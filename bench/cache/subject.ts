@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { nodeRuntime as runtime } from "../../src/runtime/node-runtime.ts";
 import { kubeconfigFor } from "../../src/sandbox/kubeconfig.ts";
 import { Child } from "./children.ts";
-import type { Block, Memory } from "./probe.ts";
+import type { Block, Collection, Memory } from "./probe.ts";
 
 const main = new URL("../../src/main.ts", import.meta.url).pathname;
 const probe = new URL("probe.ts", import.meta.url).href;
@@ -21,6 +21,7 @@ export interface Listed {
 
 export interface Reading extends Memory {
   readonly blocks: readonly Block[];
+  readonly collections: readonly Collection[];
 }
 
 export class Subject {
