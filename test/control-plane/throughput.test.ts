@@ -16,7 +16,7 @@ onPlane(
       "10 nodes: null extender",
       "10 nodes: Berth",
       "10 nodes: no volumes without claims",
-    "10 nodes: null extender without claims",
+      "10 nodes: null extender without claims",
       "10 nodes: Berth without claims",
     ]);
     for (const row of rows) {
