@@ -20,7 +20,7 @@ const help = `Usage: npm run bench -- NAME [--smoke] [--check] [...]
       --smoke           a small size
       --check           exit 1 where a budget is not kept
       --pages           cache: of an API server that streams no lists
-      --node-args TEXT  cache: for Berth's process, such as "--cpu-prof --cpu-prof-dir=/tmp/prof"
+      --node-args TEXT  cache: for the process of Berth, such as --node-args="--cpu-prof --cpu-prof-dir=/tmp/prof"
       --calls N         soak: so many
       --seed N          soak: told in its first line
 `;
