@@ -1,8 +1,7 @@
 /** One run: the calm before, the storm with all that the plan says, the quiet after, and the verdict. */
-import type { Body } from "../binding/world.ts";
 import { settled } from "./clock.ts";
 import type { Finding } from "./judge.ts";
-import { askOracle, oracleOf } from "./oracle-view.ts";
+import { Patience } from "./patience.ts";
 import type { Plan } from "./plan.ts";
 import type { Stats } from "./stats.ts";
 import { World, type WorldOptions } from "./world.ts";
@@ -16,9 +15,7 @@ export interface Outcome {
   readonly trace: readonly string[];
 }
 
-/** So long after the last fault every Pod that can be placed is. Without Berth's wakes kube-scheduler would try again after 300 s. */
-export const placedWithinMs = 290_000;
-/** And so long after that nothing is held, promised or under way. */
+/** So long after the last Pod was placed that could be nothing is held, promised or under way. */
 const restMs = 160_000;
 const lookEveryMs = 10_000;
 
@@ -66,29 +63,17 @@ async function quiet(world: World): Promise<void> {
   for (const { life } of world.replicas) life.fuse = undefined;
   world.trace.add("world", () => "the storm is over");
   const calmAt = clock.now;
-  const until = calmAt + placedWithinMs;
+  const patience = new Patience(world);
   // While somebody can be placed there is time; then everything must come to rest, which may make room for others.
-  do await pass(world, lookEveryMs);
-  while (!judge.finding && clock.now < until && placeable(world).length > 0);
-  stats.waitMaxMs = clock.now - calmAt;
-  do await pass(world, restMs);
-  while (!judge.finding && clock.now < until && placeable(world).length > 0);
+  let waiting: number;
+  do {
+    do await pass(world, lookEveryMs);
+    while (patience.look().length > 0 && !judge.finding);
+    stats.waitMaxMs = clock.now - calmAt;
+    await pass(world, restMs);
+    waiting = patience.look().length;
+  } while (waiting > 0 && !judge.finding);
   stats.virtualMs = clock.now;
-}
-
-/** Pods that wait although the oracle knows a node for them. */
-export function placeable({ server }: World): Body[] {
-  const waiting = server.all("pods").filter(({ spec, metadata }) => {
-    return spec.nodeName === undefined && metadata.deletionTimestamp === undefined;
-  });
-  if (waiting.length === 0) return [];
-  const naive = oracleOf(server);
-  return waiting.filter((pod) => {
-    const answer = askOracle(naive, pod);
-    return answer.pod?.startsWith("every node")
-      ? server.all("nodes").length > 0
-      : answer.nodes.some(({ fits }) => fits);
-  });
 }
 
 /** Fires every event of so much time, and judges after each. */

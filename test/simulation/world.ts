@@ -49,6 +49,8 @@ export class World {
   readonly trigger: Trigger;
   readonly stats = new Stats();
   readonly #service: Service;
+  /** The scheduler's last bind call of each Pod, by uid, until it is over for the scheduler. */
+  readonly #asking = new Map<string, HttpRequest>();
   #uuids = 0;
 
   constructor(plan: Plan, { keepsTrace = false, plant }: WorldOptions = {}) {
@@ -157,8 +159,13 @@ export class World {
       serve: this.judge.calls.watching(this.#service.exchange),
     });
     const exchange: Exchange = (request, signal) => {
-      if (request.path.endsWith("/bind")) this.trigger.asks(request);
-      return wired(request, signal);
+      if (!request.path.endsWith("/bind")) return wired(request, signal);
+      this.trigger.asks(request);
+      const { PodUID: uid } = JSON.parse(String(request.body));
+      this.#asking.set(uid, request);
+      return wired(request, signal).finally(() => {
+        if (this.#asking.get(uid) === request) this.#asking.delete(uid);
+      });
     };
     const entry = { exchange, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
     this.sandbox.startScheduler(
@@ -168,6 +175,11 @@ export class World {
       ],
       { onCycle: (record) => this.#onCycle(record) },
     );
+  }
+
+  /** Whether the scheduler waits for the Pod's bind, and no Berth knows of that. */
+  isLost(uid: string): boolean {
+    return this.#asking.has(uid) && !this.replicas.some(({ life }) => this.judge.calls.isWaitedFor(life, uid));
   }
 
   later(ms: number, then: () => void): void {
