@@ -8,7 +8,8 @@ import { rollBack } from "./roll-back.ts";
 
 /** @returns the text for kube-scheduler; never throws */
 export async function windUp(run: BindRun, end: BindEnd): Promise<string> {
-  const notes = await rollBack(run, toTakeBack(run, end));
+  const useless = toTakeBack(run, end);
+  const notes = useless.length > 0 ? await rollBack(run, useless) : [];
   // A run that was stopped before it wrote let go at once, and a newer run may have promises of the same Pod by now.
   if (run.hasWritten || !run.isStopped) lookAfter(run, releasePromises(run));
   return [end.message, ...notes].join("; ");
