@@ -6,6 +6,15 @@ import { type ClassOverride, classesProblem, classKeys, readClasses } from "./co
 import { type Field, type Read, readDocument, type Section } from "./config/document.ts";
 import { defaultElection, electionKeys, electionProblem, type LeaderElection } from "./config/election.ts";
 import {
+  type DebugAccess,
+  debugAccessKeys,
+  debugTlsKeys,
+  defaultDebugAccess,
+  type ListenerTls,
+  listenersProblem,
+  tlsKeys,
+} from "./config/tls.ts";
+import {
   type Address,
   address,
   bytes,
@@ -13,7 +22,6 @@ import {
   duration,
   type Form,
   flag,
-  isLoopback,
   oneOf,
   text,
   within,
@@ -33,6 +41,11 @@ export interface Config {
   readonly listen: Address;
   /** Metrics and explanations. */
   readonly debugListen: Address;
+  /** TLS with client certificates for `listen`; plain HTTP without. */
+  readonly tls?: ListenerTls;
+  /** TLS for `debugListen`, where callers then have to say who they are; plain HTTP without. */
+  readonly debugTls?: ListenerTls;
+  readonly debugAccess: DebugAccess;
   /** Allows plain HTTP beyond loopback. */
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
@@ -87,6 +100,7 @@ export const defaults: Config = freeze({
   schedulerName: "berth-scheduler",
   listen: { host: "127.0.0.1", port: 10290 },
   debugListen: { host: "127.0.0.1", port: 10291 },
+  debugAccess: defaultDebugAccess,
   insecure: false,
   logLevel: "info",
   // As kube-scheduler's own VolumeBinding plugin waits.
@@ -119,6 +133,9 @@ export const fileKeys: Section = {
   schedulerName: field("schedulerName", text),
   listen: field("listen", address),
   debugListen: field("debugListen", address),
+  tls: tlsKeys,
+  debugTls: debugTlsKeys,
+  debugAccess: { section: debugAccessKeys },
   insecure: field("insecure", flag),
   logLevel: field("logLevel", oneOf("debug", "info", "warn", "error")),
   binding: {
@@ -215,17 +232,13 @@ export function applyFlags(config: Config, flags: ConfigFlags): Config {
 }
 
 /**
- * Refuses plain HTTP where others could reach it: whoever can call bind can place any Pod.
+ * Refuses to listen where others could reach it and nobody would be asked who he is.
  *
- * @throws ConfigError naming the address
+ * @throws ConfigError naming the address and the keys to set
  */
-export function checkListeners({ listen, debugListen, insecure }: Config): void {
-  for (const [name, { host }] of [["listen", listen] as const, ["debugListen", debugListen] as const]) {
-    if (insecure || isLoopback(host)) continue;
-    throw new ConfigError(
-      `${name} is ${host}, beyond loopback, and would speak plain HTTP: use 127.0.0.1, or set "insecure: true" in the configuration`,
-    );
-  }
+export function checkListeners(config: Config): void {
+  const problem = listenersProblem(config);
+  if (problem !== undefined) throw new ConfigError(problem);
 }
 
 function readAddressFlag(name: string, written: string | undefined): Address | undefined {

@@ -38,6 +38,8 @@ export type ErrorCause =
 /** Why nothing was done for a call: answered 503, or its caller went before its turn came. */
 export type RejectionCause = "draining" | "tooManyCalls" | "tooManyBytes" | "callerGone";
 
+export type ListenerName = "extender" | "debug";
+
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** A registry of its own for each Berth, so that no two tests share a counter. */
@@ -77,6 +79,17 @@ export function createMetrics(registry = new Registry()) {
       labelNames: ["verb"],
       registers,
     }),
+    ...ofAnswers(registers),
+    ...ofBinding(registers),
+    ...ofWatching(registers),
+    ...ofElection(registers),
+    ...ofListeners(registers),
+    ...observed(registers),
+  };
+}
+
+function ofAnswers(registers: Registry[]) {
+  return {
     nodesRefused: new Counter({
       name: `${prefix}_nodes_refused_total`,
       help: "Nodes refused by filter, by the first reason found.",
@@ -95,10 +108,6 @@ export function createMetrics(registry = new Registry()) {
       labelNames: ["kind", "outcome"],
       registers,
     }),
-    ...ofBinding(registers),
-    ...ofWatching(registers),
-    ...ofElection(registers),
-    ...observed(registers),
   };
 }
 
@@ -196,6 +205,35 @@ function ofElection(registers: Registry[]) {
     leaseFailures: new Counter({
       name: `${prefix}_lease_failures_total`,
       help: "Reads and writes of the Lease that failed; conflicts are none.",
+      registers,
+    }),
+  };
+}
+
+function ofListeners(registers: Registry[]) {
+  return {
+    connectionsTurnedAway: new Counter({
+      name: `${prefix}_connections_turned_away_total`,
+      help: "Connections that ended before a request: there were too many, or TLS did not come about.",
+      labelNames: ["listener", "cause"],
+      registers,
+    }),
+    callersRefused: new Counter({
+      name: `${prefix}_callers_refused_total`,
+      help: "Requests of callers who may not ask, by cause.",
+      labelNames: ["listener", "cause"],
+      registers,
+    }),
+    certificateExpiry: new Gauge({
+      name: `${prefix}_tls_certificate_expiry_timestamp_seconds`,
+      help: "When the certificate that a listener serves with ends, in seconds since 1970.",
+      labelNames: ["listener"],
+      registers,
+    }),
+    tlsReloads: new Counter({
+      name: `${prefix}_tls_reloads_total`,
+      help: "Looks at TLS files that had changed: renewed, or refused, which is counted again while it lasts.",
+      labelNames: ["listener", "outcome"],
       registers,
     }),
   };

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { address, bytes, duration } from "../src/config/values.ts";
-import { applyFlags, type ConfigError, checkListeners, defaults, fileKeys, parseConfig } from "../src/config.ts";
+import {
+  applyFlags,
+  type Config,
+  type ConfigError,
+  checkListeners,
+  defaults,
+  fileKeys,
+  parseConfig,
+} from "../src/config.ts";
 import { nearestName } from "../src/scheduling/near-name.ts";
 
 const head = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
@@ -24,6 +32,9 @@ test("every key can be set, and the rest of its section keeps its defaults", () 
 schedulerName: default-scheduler
 listen: "[::1]:9000"
 debugListen: 127.0.0.1:0
+tls: {certFile: /t/a.crt, keyFile: /t/a.key, clientCAFile: /t/ca.crt, allowedNames: [system:kube-scheduler, b]}
+debugTls: {certFile: /t/b.crt, keyFile: /t/b.key, clientCAFile: /t/ca.crt, allowedNames: [prometheus]}
+debugAccess: {tokenReviews: false, allowedTtl: 1m, deniedTtl: 1s, rememberedMax: 9}
 insecure: true
 logLevel: debug
 binding: {timeout: 10m}
@@ -46,6 +57,19 @@ disks: [{label: example.com/disk, kind: partitions}]
     schedulerName: "default-scheduler",
     listen: { host: "::1", port: 9000 },
     debugListen: { host: "127.0.0.1", port: 0 },
+    tls: {
+      certFile: "/t/a.crt",
+      keyFile: "/t/a.key",
+      clientCAFile: "/t/ca.crt",
+      allowedNames: ["system:kube-scheduler", "b"],
+    },
+    debugTls: {
+      certFile: "/t/b.crt",
+      keyFile: "/t/b.key",
+      clientCAFile: "/t/ca.crt",
+      allowedNames: ["prometheus"],
+    },
+    debugAccess: { tokenReviews: false, allowedMs: 60_000, deniedMs: 1_000, rememberedMax: 9 },
     insecure: true,
     logLevel: "debug",
     binding: { ...defaults.binding, timeoutMs: 600_000 },
@@ -83,7 +107,8 @@ disks: [{label: example.com/disk, kind: partitions}]
 
 test("the keys of the file fill the members that have a default, and no others", () => {
   for (const [key, entry] of Object.entries(fileKeys)) {
-    if (!("section" in entry)) continue;
+    // Without TLS in the file there is none.
+    if (!("section" in entry) || key === "tls" || key === "debugTls") continue;
     const members = Object.entries(entry.section).map(([name, inner]) => ("member" in inner ? inner.member : name));
     expect(members, key).toEqual(Object.keys(defaults[key as keyof typeof defaults] as object));
   }
@@ -239,6 +264,26 @@ const mistakes: Record<string, { file: string; want: string }> = {
     file: "apiVersion: berth.dev/v1alpha1\n",
     want: 'berth.yaml:1: kind is missing: write "kind: BerthConfiguration"',
   },
+  "TLS for the extender asks for certificates, of somebody": {
+    file: `${head}tls:\n  certFile: a\n  keyFile: b\n  clientCAFile: c\n`,
+    want: "berth.yaml:4: tls.allowedNames is missing: TLS needs certFile, keyFile, clientCAFile, allowedNames",
+  },
+  "TLS for the debug listener needs a key": {
+    file: `${head}debugTls: {certFile: a}\n`,
+    want: "berth.yaml:3: debugTls.keyFile is missing: TLS needs certFile, keyFile",
+  },
+  "an authority that signs for everybody": {
+    file: `${head}debugTls: {certFile: a, keyFile: b, clientCAFile: c}\n`,
+    want: "berth.yaml:3: debugTls.allowedNames is missing: TLS needs clientCAFile, allowedNames",
+  },
+  "names that nobody can have": {
+    file: `${head}tls: {certFile: a, keyFile: b, clientCAFile: c, allowedNames: []}\n`,
+    want: "berth.yaml:3: tls.allowedNames is not a list of at least one value",
+  },
+  "a name that is none": {
+    file: `${head}tls:\n  allowedNames:\n  - a\n  - {b: c}\n`,
+    want: "berth.yaml:6: tls.allowedNames[1] is not a text",
+  },
   "an empty file is refused": { file: "", want: "berth.yaml:1: the file is not a mapping" },
   "broken YAML says where": { file: `${head}a: [1\n`, want: "berth.yaml:4: " },
 };
@@ -288,12 +333,37 @@ test("flags win over the file", () => {
   expect(problemOf(() => applyFlags(defaults, { listen: "10290" }))).toContain('--listen "10290" is not HOST:PORT');
 });
 
-test("plain HTTP beyond loopback is refused unless the configuration insists", () => {
-  const open = applyFlags(defaults, { listen: "0.0.0.0:10290" });
-  expect(problemOf(() => checkListeners(open))).toContain("listen is 0.0.0.0, beyond loopback");
-  expect(problemOf(() => checkListeners({ ...open, insecure: true }))).toBe("no problem");
-  expect(problemOf(() => checkListeners(applyFlags(defaults, { "debug-listen": ":1" })))).toContain("debugListen");
-  expect(problemOf(() => checkListeners(defaults))).toBe("no problem");
+const tls = { certFile: "a", keyFile: "b", clientCAFile: "c", allowedNames: ["d"] };
+const debugTls = { certFile: "a", keyFile: "b" };
+const everywhere = applyFlags(defaults, { listen: "0.0.0.0:10290", "debug-listen": ":10291" });
+const extenderWants = "set tls.certFile, tls.keyFile, tls.clientCAFile and tls.allowedNames, or listen on 127.0.0.1";
+const listeners: Record<string, { config: Partial<Config>; want: string }> = {
+  "nothing but loopback needs nothing": { config: {}, want: "no problem" },
+  "the extender beyond loopback needs TLS and client certificates": { config: { ...everywhere }, want: extenderWants },
+  "the debug listener beyond loopback needs TLS": {
+    config: { ...everywhere, tls },
+    want: "debugListen is ::, beyond loopback, and would speak plain HTTP to anybody: set debugTls.certFile and debugTls.keyFile",
+  },
+  "with TLS for both it may": { config: { ...everywhere, tls, debugTls }, want: "no problem" },
+  "the debug listener's TLS is none for the extender": { config: { ...everywhere, debugTls }, want: extenderWants },
+  "a debug listener that lets nobody in is a mistake": {
+    config: { debugTls, debugAccess: { ...defaults.debugAccess, tokenReviews: false } },
+    want: "debugTls lets nobody in: set debugTls.clientCAFile and debugTls.allowedNames, or debugAccess.tokenReviews",
+  },
+  "certificates alone will do": {
+    config: {
+      ...everywhere,
+      tls,
+      debugTls: tls,
+      debugAccess: { ...defaults.debugAccess, tokenReviews: false },
+    },
+    want: "no problem",
+  },
+  "whoever insists on plain HTTP has it": { config: { ...everywhere, insecure: true }, want: "no problem" },
+};
+
+test.for(Object.entries(listeners))("%s", ([, { config, want }]) => {
+  expect(problemOf(() => checkListeners({ ...defaults, ...config }))).toContain(want);
 });
 
 test("durations read as Go writes them", () => {

@@ -2,10 +2,11 @@
 import { defaults } from "../config.ts";
 import { Transport } from "../kube/transport.ts";
 import { createLog } from "../log.ts";
+import { createMetrics } from "../metrics.ts";
 import type { ExtenderEntry } from "../sandbox/scheduler/extender.ts";
 import { startBerth } from "../server/berth.ts";
+import { serveBerth } from "./listeners.ts";
 import type { StartExtender } from "./sandbox.ts";
-import { serveBerth } from "./serve.ts";
 import { berthVersion } from "./version.ts";
 
 const anyPort = { host: "127.0.0.1", port: 0 };
@@ -15,8 +16,9 @@ const socketsMax = 10_000;
 export const startBerthExtender: StartExtender = async ({ api, runtime, io }) => {
   const config = { ...defaults, listen: anyPort, debugListen: anyPort };
   const log = createLog({ level: "warn", stream: { write: (line) => void io.stderr.write(line) }, runtime });
-  const berth = await startBerth({ exchange: api, runtime, config, log, version: berthVersion() });
-  const served = await serveBerth({ berth, config, log, runtime });
+  const metrics = createMetrics();
+  const berth = await startBerth({ exchange: api, runtime, config, log, metrics, version: berthVersion() });
+  const served = await serveBerth({ berth, config, log, metrics, runtime });
   const { extender, debug } = served;
   io.stdout.write(
     `Berth on http://${extender.host}:${extender.port}, explanations on http://${debug.host}:${debug.port}\n`,

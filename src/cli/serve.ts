@@ -3,15 +3,14 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { collectDefaultMetrics } from "prom-client";
 import { applyFlags, type Config, ConfigError, checkListeners, defaults, parseConfig } from "../config.ts";
-import { type Listener, type ListenOptions, listen } from "../http/listener.ts";
 import { findConnection } from "../kube/kube-config.ts";
 import { Transport } from "../kube/transport.ts";
-import { createLog, type Log } from "../log.ts";
+import { createLog } from "../log.ts";
 import { createMetrics } from "../metrics.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import { type Berth, startBerth } from "../server/berth.ts";
+import { startBerth } from "../server/berth.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import type { Command, CommandIo } from "./io.ts";
+import { type ServeOptions, serveBerth } from "./listeners.ts";
 import { berthVersion } from "./version.ts";
 
 const help = `Usage: berth serve [--config FILE] [--kubeconfig FILE] [--listen HOST:PORT] [--debug-listen HOST:PORT]
@@ -23,6 +22,9 @@ Answers kube-scheduler's extender calls for the cluster that the kubeconfig name
       --listen HOST:PORT        where kube-scheduler asks (default 127.0.0.1:${defaults.listen.port})
       --debug-listen HOST:PORT  metrics and explanations (default 127.0.0.1:${defaults.debugListen.port})
 `;
+
+/** For TokenReviews and SubjectAccessReviews. */
+const reviewSocketsMax = 4;
 
 export const serveCommand: Command = (argv, io) => runCommand("serve", io, () => serve(argv, io));
 
@@ -60,92 +62,24 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
     cutWrites: () => transport.destroyWrites(),
   };
   if (config.leaderElection.mode === "off") log.info({}, "No Lease is held: refused Pods are not woken");
-  const { exchange } = transport;
-  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election });
+  const reviewTransport = new Transport({ runtime, connection: found.connection, socketsMax: reviewSocketsMax });
+  const [{ exchange }, { exchange: reviews }] = [transport, reviewTransport];
+  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election, reviews });
   try {
-    await serveUntilStopped(berth, config, log, io);
+    await serveUntilStopped({ berth, config, log, metrics, runtime }, io.signal);
   } finally {
     await berth.stop();
-    transport.close();
-    leaseTransport.close();
+    for (const one of [transport, leaseTransport, reviewTransport]) one.close();
   }
   log.info({}, "Stopped");
   return 0;
 }
 
-async function serveUntilStopped(berth: Berth, config: Config, log: Log, { runtime, signal }: CommandIo) {
-  const served = await serveBerth({ berth, config, log, runtime });
+async function serveUntilStopped(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  const served = await serveBerth(options);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  log.info({}, "Stopping");
+  options.log.info({}, "Stopping");
   await served.stop();
-}
-
-export interface ServeOptions {
-  readonly berth: Berth;
-  readonly config: Config;
-  readonly log: Log;
-  readonly runtime: Runtime;
-}
-
-export interface Served {
-  readonly extender: Listener;
-  readonly debug: Listener;
-  /** Stops Berth, which still answers what comes in meanwhile with 503, then the listeners; ends in bounded time. */
-  stop(): Promise<void>;
-}
-
-/** How long a listener may take to get its last replies out. */
-const closeMs = 2_000;
-
-/**
- * Puts a Berth on real listeners.
- *
- * @throws Misuse when an address cannot be had
- */
-export async function serveBerth({ berth, config, log, runtime }: ServeOptions): Promise<Served> {
-  const { listen: where, debugListen, limits } = config;
-  const onFault = (err: unknown): void => log.error({ err }, "Broke on a request");
-  const { bodyBytesMax, bodiesBytesMax } = limits;
-  const onTooLarge = (path: string): void =>
-    log.warn(
-      { path: path.slice(0, 100), bodyBytesMax },
-      "Turned away a body that is too large: set nodeCacheCapable to true in kube-scheduler's extenders, or raise limits.bodyBytesMax",
-    );
-  const open = async (
-    name: string,
-    faces: Pick<ListenOptions, "handler" | "admit">,
-    { host, port }: typeof where,
-  ): Promise<Listener> => {
-    try {
-      const bodies = { bodyLimitBytes: bodyBytesMax, bodiesLimitBytes: bodiesBytesMax };
-      const listener = await listen({ ...faces, host, port, ...bodies, onFault, onTooLarge });
-      log.info({ address: `${host}:${listener.port}` }, `Listening for ${name}`);
-      return listener;
-    } catch (error) {
-      throw new Misuse(`cannot listen on ${host}:${port} (${(error as Error).message}); choose another address`);
-    }
-  };
-  const extender = await open("kube-scheduler", { handler: berth.extender, admit: berth.admit }, where);
-  let debug: Listener;
-  try {
-    debug = await open("metrics and explanations", { handler: berth.debug }, debugListen);
-  } catch (error) {
-    await extender.closeNow();
-    throw error;
-  }
-  const close = async (listener: Listener): Promise<void> => {
-    const late = runtime.timer(closeMs, () => void listener.closeNow());
-    await listener.close();
-    late.cancel();
-  };
-  return {
-    extender,
-    debug,
-    stop: async () => {
-      await berth.stop();
-      await Promise.all([close(extender), close(debug)]);
-    },
-  };
 }
 
 /** @throws Misuse that names the file, the line and the key, or the flag */

@@ -9,6 +9,12 @@ export interface Field {
   readonly form: Form<unknown>;
 }
 
+/** A list of values of one form, one at least. */
+interface Several {
+  readonly member: string;
+  readonly each: Form<unknown>;
+}
+
 /** What was read of a mapping, by the members that its keys fill. */
 export type Read = Readonly<Record<string, unknown>>;
 
@@ -27,7 +33,7 @@ interface Listed {
 
 /** A mapping in the file. */
 export interface Section {
-  readonly [key: string]: Field | Nested | Listed;
+  readonly [key: string]: Field | Several | Nested | Listed;
 }
 
 export type DocumentOutcome =
@@ -92,6 +98,7 @@ function readSection(document: Document, node: Node | undefined, keys: Section, 
     if (!entry || !target || (isScalar(target) && target.value === null)) continue;
     if ("section" in entry) read[name] = readNested(document, target, entry, where);
     else if ("listOf" in entry) read[name] = readList(document, target, entry, where);
+    else if ("each" in entry) read[entry.member] = readSeveral(document, target, entry, where);
     else {
       const found = isScalar(target) ? entry.form.read(target.value) : undefined;
       if (found === undefined) throw new Misread(target, `${where} is not ${entry.form.expected}`);
@@ -99,6 +106,16 @@ function readSection(document: Document, node: Node | undefined, keys: Section, 
     }
   }
   return read;
+}
+
+function readSeveral(document: Document, node: Node, { each }: Several, path: string): unknown[] {
+  if (!isSeq(node) || node.items.length === 0) throw new Misread(node, `${path} is not a list of at least one value`);
+  return node.items.map((item, index) => {
+    const value = resolve(document, item as Node | null);
+    const found = isScalar(value) ? each.read(value.value) : undefined;
+    if (found === undefined) throw new Misread(value ?? node, `${path}[${index}] is not ${each.expected}`);
+    return found;
+  });
 }
 
 function readNested(document: Document, node: Node, { section, check }: Nested, path: string): Record<string, unknown> {

@@ -1,56 +1,73 @@
 /** Serves an `Exchange` over real HTTP. The only file that knows fastify; what it serves knows no sockets. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import type {
-  Admission,
-  Departure,
-  Exchange,
-  HttpReply,
-  HttpRequest,
-  Milliseconds,
-  RequestHead,
-} from "../runtime/runtime.ts";
+import type { Admission, Departure, Exchange, HttpRequest, Milliseconds, RequestHead } from "../runtime/runtime.ts";
 import { Turns } from "../runtime/turns.ts";
 import { Bodies, Refused } from "./bodies.ts";
+import { Connections } from "./connections.ts";
+import { asBuffer, boundReply, failureBody, pour } from "./replies.ts";
+import type { TlsMaterial } from "./tls-files.ts";
 
-/** Go's clients keep idle connections 90 s and never repeat a POST that met our closing one, so ours stay longer. */
-const keepAliveTimeoutMs: Milliseconds = 120_000;
 /** One more is closed at once: whoever opens connections without end must not take the last file from our own. */
-const connectionsDefault = 16_384;
+const connectionsMaxDefault = 16_384;
+/** Of a request's head; kube-scheduler sends six headers of 200 bytes together. */
+const headBytesMax = 16 << 10;
+const headersMax = 100;
 
 export interface Timeouts {
+  /** For a TLS connection to stand. */
+  readonly handshakeMs: Milliseconds;
   readonly headersMs: Milliseconds;
   /** For the whole request to arrive; a reply may take as long as it needs. */
   readonly requestMs: Milliseconds;
+  /** For a whole reply, once it is there, to be taken by the caller. */
+  readonly replyMs: Milliseconds;
+  /** Between requests. */
+  readonly idleMs: Milliseconds;
   /** How often connections are looked at. */
   readonly checkMs: Milliseconds;
 }
 
-const timeoutsDefault: Timeouts = { headersMs: 30_000, requestMs: 60_000, checkMs: 30_000 };
+const timeoutsDefault: Timeouts = {
+  handshakeMs: 10_000,
+  headersMs: 30_000,
+  requestMs: 60_000,
+  replyMs: 60_000,
+  // Go's clients keep idle connections 90 s and never repeat a POST that met our closing one, so ours stay longer.
+  idleMs: 120_000,
+  checkMs: 30_000,
+};
 
 export interface ListenOptions {
   readonly handler: Exchange;
   /** Asked about each request before its body is read; all come in where it is left out. */
-  readonly admit?: (head: RequestHead) => Admission;
+  readonly admit?: (head: RequestHead) => Admission | Promise<Admission>;
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   readonly bodyLimitBytes: number;
   /** Of all bodies that are on their way or being answered; four times the limit of one where it is left out. */
   readonly bodiesLimitBytes?: number;
-  readonly timeouts?: Timeouts;
   readonly connectionsMax?: number;
-  /** PEM texts; plain HTTP without them. */
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly timeouts?: Partial<Timeouts>;
+  /** Plain HTTP without. HTTP/1.1 in any case (docs/security.md). */
+  readonly tls?: TlsMaterial;
   /** Told of every rejection of `handler`, which the client sees as a 500. */
   readonly onFault?: (fault: unknown) => void;
   /** Told of every body that was turned away for its size, which `handler` never sees. */
   readonly onTooLarge?: (path: string) => void;
+  /** Told of every connection that ended before a request: there were too many, or TLS did not come about. */
+  readonly onTurnedAway?: (cause: "tooMany" | "handshake") => void;
 }
 
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /**
+   * TLS of new connections from now on; those that stand stay. Where the authorities are others, those end with their next reply:
+   * their callers were believed by the old ones.
+   */
+  renewTls(material: TlsMaterial): void;
   /** Takes no more connections and waits for all replies in progress, open streams included. */
   close(): Promise<void>;
   /** As `close`, but aborts every request and ends every stream instead of waiting; may follow a `close` that waits. */
@@ -59,41 +76,31 @@ export interface Listener {
 
 /** @throws when the address cannot be had */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { handler, admit, host, port, bodyLimitBytes, tls, timeouts = timeoutsDefault } = options;
-  const { bodiesLimitBytes = 4 * bodyLimitBytes, connectionsMax = connectionsDefault } = options;
+  const { handler, host, port, bodyLimitBytes, bodiesLimitBytes = 4 * bodyLimitBytes, tls, onTurnedAway } = options;
+  const timeouts = { ...timeoutsDefault, ...options.timeouts };
+  const { app, server } = application(options, timeouts);
   const bodies = new Bodies({ bodyBytesMax: bodyLimitBytes, bodiesBytesMax: bodiesLimitBytes });
+  const connections = new Connections(server, options.connectionsMax ?? connectionsMaxDefault, tls, onTurnedAway);
   const state: Serving = {
     open: new Set(),
     visits: new WeakMap(),
+    bodies,
+    connections,
+    replyMs: timeouts.replyMs,
     isDraining: false,
     turns: new Turns(eventLoop),
   };
-  const times = { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: timeouts.checkMs };
-  const app = fastify({
-    logger: false,
-    bodyLimit: bodyLimitBytes,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    requestTimeout: timeouts.requestMs,
-    exposeHeadRoutes: false,
-    https: tls ? { ...tls, ...times } : null,
-    ...(tls ? {} : { http: times }),
-  });
-  app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request: FastifyRequest, payload: IncomingMessage) =>
     bodies.read(request.raw, payload, state.visits.has(request.raw)),
   );
-  app.server.maxConnections = connectionsMax;
   app.setErrorHandler((fault: Error & { statusCode?: number }, request, reply) =>
     answerFault(fault, { request, reply, state, options }),
   );
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.raw.once("close", () => bodies.release(request.raw));
-    if (!admit || enter(request, reply, admit(headOf(request)), state)) done();
-  });
+  app.addHook("onRequest", (request, reply, done) => receive(request, reply, options.admit, state, done));
   app.all("*", (request, reply) => serve(request, reply, handler, state));
 
   await app.listen({ host, port });
-  const address = app.server.address();
+  const address = server.address();
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     state.isDraining = true;
@@ -103,14 +110,35 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     host,
     port: typeof address === "object" && address ? address.port : port,
+    renewTls: (material) => connections.renew(material),
     close,
     closeNow: async () => {
       const closed = close();
       for (const controller of state.open) controller.abort();
-      app.server.closeAllConnections();
+      connections.destroyAll();
       await closed;
     },
   };
+}
+
+/** Fastify with our limits. */
+function application({ bodyLimitBytes, tls }: ListenOptions, timeouts: Timeouts) {
+  const ofServer = {
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+    maxHeaderSize: headBytesMax,
+  };
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    keepAliveTimeout: timeouts.idleMs,
+    requestTimeout: timeouts.requestMs,
+    exposeHeadRoutes: false,
+    https: tls ? { ...Connections.optionsOf(tls), handshakeTimeout: timeouts.handshakeMs, ...ofServer } : null,
+    ...(tls ? {} : { http: ofServer }),
+  });
+  app.removeAllContentTypeParsers();
+  return { app, server: app.server as Server };
 }
 
 function answerFault(
@@ -139,6 +167,9 @@ function answerFault(
 }
 
 interface Serving {
+  readonly bodies: Bodies;
+  readonly connections: Connections;
+  readonly replyMs: Milliseconds;
   /** One for each request whose reply has not gone out. */
   readonly open: Set<AbortController>;
   /** Of the requests that were let in by name. */
@@ -155,17 +186,55 @@ interface Visit {
 /** Of Node itself: whoever serves sockets waits for them. */
 const eventLoop = { yield: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)) };
 
-function headOf({ raw }: FastifyRequest): RequestHead {
-  const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
+function headOf({ raw }: FastifyRequest, { connections }: Serving): RequestHead {
+  const { "content-length": length, "transfer-encoding": encoding, authorization } = raw.headers;
   const bodyBytes = encoding !== undefined ? undefined : Number(length ?? 0);
-  return { method: raw.method ?? "GET", path: raw.url ?? "/", bodyBytes };
+  const peer = connections.peerOf(raw.socket);
+  return {
+    method: raw.method ?? "GET",
+    path: raw.url ?? "/",
+    bodyBytes,
+    ...(authorization !== undefined && { authorization }),
+    ...(peer && { peer }),
+  };
+}
+
+/** A request whose head has arrived. `done` lets its body be read. */
+function receive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admit: ListenOptions["admit"],
+  state: Serving,
+  done: (fault?: Error) => void,
+): void {
+  let isGone = false;
+  reply.raw.once("close", () => {
+    isGone = true;
+    state.bodies.release(request.raw);
+  });
+  if (request.raw.rawHeaders.length > 2 * headersMax) {
+    done(new Refused(431, "tooLarge", `more than ${headersMax} headers`));
+    return;
+  }
+  if (!admit) {
+    done();
+    return;
+  }
+  const decided = (admission: Admission): void => {
+    if (isGone) {
+      if (admission.kind === "admitted") admission.leave("callerGone");
+    } else if (enter(request, reply, admission, state)) done();
+  };
+  const admission = admit(headOf(request, state));
+  if (admission instanceof Promise) admission.then(decided, done);
+  else decided(admission);
 }
 
 /** Returns whether it may come in. Whoever may not is answered: Node throws the rest of the request away and keeps the connection. */
 function enter(request: FastifyRequest, reply: FastifyReply, admission: Admission, state: Serving): boolean {
   if (admission.kind === "refused") {
     const { status, headers, body } = admission.reply;
-    if (state.isDraining) reply.header("connection", "close");
+    if (isLast(request, state)) reply.header("connection", "close");
     reply.code(status).headers(headers).send(body);
     return false;
   }
@@ -174,6 +243,11 @@ function enter(request: FastifyRequest, reply: FastifyReply, admission: Admissio
   state.visits.set(request.raw, visit);
   reply.raw.once("close", () => admission.leave(visit.departure));
   return true;
+}
+
+/** Whether its connection ends with its reply. */
+function isLast({ raw }: FastifyRequest, { isDraining, connections }: Serving): boolean {
+  return isDraining || connections.isOutdated(raw.socket);
 }
 
 async function serve(
@@ -202,13 +276,15 @@ async function serve(
   if (visit) visit.departure = "served";
   const { status, headers, body } = await handler(toHttpRequest(request), controller.signal);
   if (raw.destroyed) return reply.hijack();
-  if (state.isDraining) reply.header("connection", "close");
+  if (isLast(request, state)) reply.header("connection", "close");
   if (typeof body === "string" || body instanceof Uint8Array) {
     // A content length on every whole reply: Go drops the connection after a large chunked one.
-    return reply
+    reply
       .code(status)
       .headers(headers)
       .send(typeof body === "string" ? body : asBuffer(body));
+    boundReply(raw, state.replyMs);
+    return reply;
   }
   reply.hijack();
   raw.writeHead(status, headers);
@@ -225,51 +301,4 @@ function toHttpRequest({ raw, body }: FastifyRequest): HttpRequest {
     headers: raw.headers as Record<string, string>,
     ...(body instanceof Uint8Array && body.length > 0 ? { body } : {}),
   };
-}
-
-/** Writes chunk by chunk at the pace of the reader: nothing is gathered for a client that does not read. */
-async function pour(
-  body: Exclude<HttpReply["body"], string | Uint8Array>,
-  raw: FastifyReply["raw"],
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    for await (const chunk of body) {
-      if (signal.aborted) break;
-      if (!raw.write(chunk)) await drained(raw);
-    }
-    raw.end();
-  } catch {
-    // The status line has gone out: breaking the connection is the only way left to say that the stream is not whole.
-    raw.destroy();
-  }
-}
-
-function drained(raw: FastifyReply["raw"]): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      raw.off("drain", done);
-      raw.off("close", done);
-      resolve();
-    };
-    raw.on("drain", done);
-    raw.on("close", done);
-  });
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-const reasons: Record<number, string> = {
-  400: "BadRequest",
-  413: "RequestEntityTooLarge",
-  500: "InternalError",
-  503: "ServiceUnavailable",
-};
-
-/** The error form of the Kubernetes API, which the clients of both our servers can print. */
-function failureBody(code: number, message: string): string {
-  const reason = reasons[code] ?? "Unknown";
-  return JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code });
 }

@@ -39,6 +39,18 @@ export interface HttpRequest {
   readonly body?: Uint8Array | string;
 }
 
+/** Who is at the other end of a TLS connection, as far as its certificate says. */
+export interface Peer {
+  /** What keeps its certificate from being believed. */
+  readonly problem?: "none" | "expired" | "untrusted";
+  /** Of the certificate, for messages; "" without one. */
+  readonly subject: string;
+  /** Milliseconds since 1970 from which the certificate is no good any more. */
+  readonly expiresAtMs: Milliseconds;
+  /** Whether the certificate is of this name: its common name, or one of its DNS names, no wildcards. */
+  isNamed(name: string): boolean;
+}
+
 /** One reply. A stream is read to its end or broken off by the request's signal. */
 export interface HttpReply {
   readonly status: number;
@@ -60,6 +72,10 @@ export interface RequestHead {
   readonly path: string;
   /** Undefined where the length is not told beforehand. */
   readonly bodyBytes: number | undefined;
+  /** Of the Authorization header. A secret: it is compared, hashed and sent to the API server, and nothing else. */
+  readonly authorization?: string;
+  /** Of a connection whose listener asks for certificates. */
+  readonly peer?: Peer;
 }
 
 /** How a request that was let in came to its end: served, or nothing was done for it. */

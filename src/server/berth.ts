@@ -5,6 +5,7 @@ import { Waker } from "../binding/waker.ts";
 import { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config.ts";
 import { ApiClient } from "../kube/client.ts";
+import { reviewAccess, reviewToken } from "../kube/reviews.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import type { Admission, Exchange, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
@@ -22,6 +23,7 @@ import {
 import { LedWriter, ledCluster } from "./led.ts";
 import { CycleMemory } from "./memory.ts";
 import { binderObserver, clusterObserver } from "./observers.ts";
+import type { Reviewer } from "./parts.ts";
 import { createServer } from "./server.ts";
 
 export interface BerthOptions {
@@ -32,6 +34,8 @@ export interface BerthOptions {
   readonly log: Log;
   /** A set of its own where it is left out. */
   readonly metrics?: Metrics;
+  /** The API server, over connections of TokenReviews' own: those who ask with a made up token are not to hold up binds. */
+  readonly reviews?: Exchange;
   /** For the user agent. */
   readonly version: string;
   /** Left out, this Berth is alone, whatever the configuration says of leader election. */
@@ -54,6 +58,8 @@ export interface Berth {
   readonly admit: (head: RequestHead) => Admission;
   /** Metrics and explanations. */
   readonly debug: Exchange;
+  /** As `admit`, for the listener of `debug`; left out, all come in. */
+  readonly admitDebug?: (head: RequestHead) => Promise<Admission>;
   readonly cluster: Cluster;
   /**
    * Lets no new call in, lets waiting binds go, and waits for the calls in progress, for `limits.drainTimeout` at most. What
@@ -64,6 +70,8 @@ export interface Berth {
 
 /** No API call of ours takes longer where the server is well; FR-049's slow writes take 3 s. */
 const apiTimeoutMs = 10_000;
+/** Prometheus gives a scrape 10 s by default, and there are two reviews to make. */
+const reviewTimeoutMs = 3_000;
 /** Live reads at one time, those of binds included. */
 const liveReadsMax = 64;
 /** A bind is in no hurry: it may wait for minutes anyway. */
@@ -101,6 +109,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     waker,
     leadership,
     memory,
+    reviewer: reviewerOver(clientFor(options, reviewTimeoutMs, options.reviews)),
     config,
     metrics,
     log,
@@ -127,8 +136,16 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     extender: server.extender,
     admit: server.admit,
     debug: server.debug,
+    ...(server.admitDebug && { admitDebug: server.admitDebug }),
     cluster,
     stop: () => (stopped ??= stop()),
+  };
+}
+
+function reviewerOver(client: ApiClient): Reviewer {
+  return {
+    token: (token) => reviewToken(client, token),
+    access: (user, asked) => reviewAccess(client, user, asked),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What the server asks of the other rooms, declared by the one who asks. */
 
 import type { Config } from "../config.ts";
+import type { AccessVerdict, AskedPath, ReviewedUser, TokenVerdict } from "../kube/reviews.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HttpReply, HttpRequest, Runtime } from "../runtime/runtime.ts";
@@ -65,6 +66,12 @@ export interface Leadership {
   describe(): object;
 }
 
+/** Who a caller of the debug listener is, and what he may read, as the API server says. Never rejects. */
+export interface Reviewer {
+  token(token: string): Promise<TokenVerdict>;
+  access(user: ReviewedUser, asked: AskedPath): Promise<AccessVerdict>;
+}
+
 /** Everything that the verbs and the debug pages work with. */
 export interface Parts {
   readonly cluster: ClusterView;
@@ -72,6 +79,7 @@ export interface Parts {
   readonly waker: PodWaker;
   readonly leadership: Pick<Leadership, "readiness" | "describe">;
   readonly memory: CycleMemory;
+  readonly reviewer: Reviewer;
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Log;

@@ -15,6 +15,8 @@ export function textReply(status: number, text: string): HttpReply {
 
 const reasons: Readonly<Record<number, string>> = {
   400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
   404: "NotFound",
   405: "MethodNotAllowed",
   413: "RequestEntityTooLarge",

@@ -2,7 +2,9 @@
 import type { Verb } from "../metrics.ts";
 import type { Admission, Exchange, HttpReply, RequestHead } from "../runtime/runtime.ts";
 import { bindVerb } from "./bind.ts";
+import { Callers } from "./callers.ts";
 import { Calls, pathOfVerb } from "./calls.ts";
+import { DebugGuard } from "./debug-guard.ts";
 import { explainRoute } from "./explain.ts";
 import { claimRoute } from "./explain-claim.ts";
 import { filterVerb } from "./filter.ts";
@@ -19,6 +21,8 @@ export interface Server {
   readonly debug: Exchange;
   /** For the listener of `extender`, which asks before it reads a body. */
   readonly admit: (head: RequestHead) => Admission;
+  /** The same for the listener of `debug`; left out, all come in. */
+  readonly admitDebug?: (head: RequestHead) => Promise<Admission>;
   readonly calls: Calls;
 }
 
@@ -45,11 +49,20 @@ export function createServer(parts: Parts): Server {
     { method: "GET", path: "/debug/state", handle: stateRoute(parts) },
     { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
   ];
+  const { tls, debugTls } = parts.config;
+  const callers = tls && new Callers(parts, "extender", tls.allowedNames ?? []);
   const admit = (head: RequestHead): Admission => {
-    const admission = calls.enter(head);
+    const admission = callers?.refuse(head) ?? calls.enter(head);
     return admission.kind === "refused" ? { ...admission, reply: parting(parts, admission.reply) } : admission;
   };
-  return { extender: routed([...verbs, ...health]), debug: routed([...pages, ...health]), admit, calls };
+  const guard = debugTls && new DebugGuard(parts, debugTls.allowedNames ?? []);
+  return {
+    extender: routed([...verbs, ...health]),
+    debug: routed([...pages, ...health]),
+    admit,
+    ...(guard && { admitDebug: (head: RequestHead) => guard.admit(head) }),
+    calls,
+  };
 }
 
 /**

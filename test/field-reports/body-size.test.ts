@@ -1,6 +1,6 @@
 /** FR-105: whole nodes with every call, up to a limit, over real sockets. */
 import { afterEach, expect, test } from "vitest";
-import { type Served, serveBerth } from "../../src/cli/serve.ts";
+import { type Served, serveBerth } from "../../src/cli/listeners.ts";
 import { defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { nodeRuntime } from "../../src/runtime/node-runtime.ts";
@@ -30,9 +30,9 @@ test("FR-105: whole nodes are fine up to the limit; above it 413, and the log na
     runtime: nodeRuntime,
   });
   const { extender, debug, admit } = createServer(core.parts);
-  const berth = { extender, debug, admit, cluster: undefined as never, stop: async () => {} };
+  const berth = { extender, debug, admit, stop: async () => {} };
   const config = { ...defaults, listen: port0, debugListen: port0, limits: { ...defaults.limits, bodyBytesMax } };
-  served = await serveBerth({ berth, config, log, runtime: nodeRuntime });
+  served = await serveBerth({ berth, config, log, metrics: core.metrics, runtime: nodeRuntime });
   const url = `http://127.0.0.1:${served.extender.port}/v1/filter`;
   const filter = async (asked: readonly string[]): Promise<{ status: number; nodes: string[] }> => {
     const body = JSON.stringify(extenderArgs(makePod("p", ["x"]), null, asked.map(bulky)));

@@ -68,6 +68,10 @@ export class TestServer {
       },
       leadership: { readiness: () => ({ ready: true }), describe: () => ({ mode: "alone" }) },
       memory: this.memory,
+      reviewer: {
+        token: async () => ({ kind: "failed", why: "nobody is asked here" }),
+        access: async () => ({ kind: "failed", why: "nobody is asked here" }),
+      },
       config: { ...defaults, ...config },
       metrics: this.metrics,
       log: createLog({ level: config.logLevel ?? "info", stream, runtime: this.runtime }),
