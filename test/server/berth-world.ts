@@ -34,7 +34,7 @@ export class Cluster {
     await ask(server.exchange, "POST", "/api/v1/namespaces", { kind: "Namespace", metadata: { name: "d" } });
     for (const object of objects) await this.create(object);
     const stream = { write: (line: string) => void this.lines.push(JSON.parse(line)) };
-    const log = createLog({ level: "info", stream, runtime });
+    const log = createLog({ level: config.logLevel ?? "info", stream, runtime });
     const exchange: Exchange = (request, signal) => this.between(server.exchange)(request, signal);
     this.berth = await startBerth({ exchange, runtime, config: { ...defaults, ...config }, log, version: "test" });
     await runtime.advance(1_000);
