@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME [options]`: prints a table; with --check, a budget that is not kept is a failure. */
 import { parseArgs } from "node:util";
+import { findExtenderClient } from "../test/control-plane/extender-client.ts";
 import { benchAssignment } from "./assignment.ts";
 import { benchCache } from "./cache/bench.ts";
 import { smallSize, wholeSize } from "./cache/size.ts";
@@ -7,6 +8,7 @@ import * as cacheTable from "./cache/table.ts";
 import { benchCore } from "./core.ts";
 import { type Bench, type Budget, budgetLines, isWithin, tableOf } from "./measure.ts";
 import { benchOverload } from "./overload.ts";
+import { protocolsBudgets, protocolsTable, runProtocols } from "./protocols.ts";
 import { benchSoak } from "./soak.ts";
 
 const help = `Usage: npm run bench -- NAME [--smoke] [--check] [...]
@@ -15,6 +17,7 @@ const help = `Usage: npm run bench -- NAME [--smoke] [--check] [...]
   assignment   the worst inputs for matching claims with volumes
   cache        Berth's cache at 15,000 nodes, 150,000 volumes and as many claims, in processes of their own; needs Linux
   overload     more filter calls than can be served, with binds and health beside them
+  protocols    kube-scheduler's own client over HTTP/1.1, TLS and HTTP/2; Go builds it the first time
   soak         a million calls while the cluster changes without end: what grows
 
       --smoke           a small size
@@ -70,11 +73,19 @@ const overload = (): Promise<Told> =>
       : { nodes: 5_000, connections: 200, binds: 200, paceMs: 50 },
   );
 
+async function protocols(): Promise<Told> {
+  const client = await findExtenderClient(process.env, (line) => void process.stderr.write(`${line}\n`));
+  if (typeof client === "string") throw new Error(client);
+  const shown = await runProtocols(client, isSmall ? { rounds: 1, share: 0.05 } : { rounds: 5, share: 1 });
+  return { text: protocolsTable(shown), budgets: protocolsBudgets(shown) };
+}
+
 const benches: Readonly<Record<string, () => Told | Promise<Told>>> = {
   core: () => told(benchCore(isSmall ? { nodes: 100, rounds: 20 } : { nodes: 5_000, rounds: 200 })),
   assignment: () => told(benchAssignment(isSmall ? { nodes: 5, rounds: 3 } : { nodes: 50, rounds: 20 })),
   cache,
   overload,
+  protocols,
   soak,
 };
 

@@ -13,13 +13,16 @@ function namesIn(page: string): string[] {
   return [...groups].flatMap(([, names = ""]) => [...names.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name));
 }
 
-test.for(["docs/verbs.md", "docs/limits.md", "docs/reliability.md"])("%s names tests that are there", (path) => {
-  const names = namesIn(readFileSync(path, "utf8"));
-  expect(names.length).toBeGreaterThan(0);
-  const isThere = (name: string): boolean =>
-    numbered.includes(name) || sources.some((source) => source.includes(JSON.stringify(name)));
-  expect(names.filter((name) => !isThere(name))).toEqual([]);
-});
+test.for(["docs/verbs.md", "docs/limits.md", "docs/reliability.md", "docs/security.md"])(
+  "%s names tests that are there",
+  (path) => {
+    const names = namesIn(readFileSync(path, "utf8"));
+    expect(names.length).toBeGreaterThan(0);
+    const isThere = (name: string): boolean =>
+      numbered.includes(name) || sources.some((source) => source.includes(JSON.stringify(name)));
+    expect(names.filter((name) => !isThere(name))).toEqual([]);
+  },
+);
 
 test.for(["README.md", ...globSync("docs/**/*.md")])("%s links to files that are there", (path) => {
   const links = [...readFileSync(path, "utf8").matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = ""]) => to);

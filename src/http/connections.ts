@@ -2,9 +2,15 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { SecureContextOptions, TlsOptions, Server as TlsServer } from "node:tls";
-import type { Peer } from "../runtime/runtime.ts";
+import type { Milliseconds, Peer } from "../runtime/runtime.ts";
 import { Peers } from "./peers.ts";
 import type { TlsMaterial } from "./tls-files.ts";
+
+/**
+ * kube-scheduler reads its certificate's files again for each new connection, and keeps one that it uses for ever. Longer than its
+ * clients keep one that they do not use (90 s): so each is opened anew before its certificate ends.
+ */
+const partBeforeMs: Milliseconds = 120_000;
 
 export class Connections {
   readonly #server: Server;
@@ -48,8 +54,12 @@ export class Connections {
     for (const socket of this.#secured) this.#outdated.add(socket);
   }
 
+  /** Whether it is to end with its next reply, for its caller to come with what counts now. */
   isOutdated(socket: Socket): boolean {
-    return this.#outdated.has(socket);
+    if (this.#outdated.has(socket)) return true;
+    const peer = this.peerOf(socket);
+    if (!peer || (peer.problem !== undefined && peer.problem !== "expired")) return false;
+    return peer.expiresAtMs - Date.now() < partBeforeMs;
   }
 
   /** Those on which TLS does not stand yet too: HTTP knows nothing of them. */

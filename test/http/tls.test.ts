@@ -206,3 +206,27 @@ test("where the authorities change, connections that stand end with their next r
   expect(problems).toEqual([undefined, undefined, "untrusted"]);
   agent.destroy();
 });
+
+test("a connection ends with a reply before its certificate does, so that its caller comes with the next one", async () => {
+  const { listener } = await serve();
+  const lives = [-1, 1, 119, 130, 86_400];
+  const kept = [];
+  for (const seconds of lives) {
+    const agent = agentWith(await authority.issue({ name: "scheduler", lifeMs: seconds * 1_000 }));
+    kept.push((await call(listener, { agent })).connection);
+    agent.destroy();
+  }
+  expect(kept).toEqual(["close", "close", "close", "keep-alive", "keep-alive"]);
+  const agent = agentWith({ cert: "", key: "" });
+  expect((await call(listener, { agent })).connection).toBe("keep-alive");
+  agent.destroy();
+});
+
+test("HTTP/1.1 is what is offered, also to those who would rather have HTTP/2", async () => {
+  const { listener } = await serve();
+  const ALPNProtocols = ["h2", "http/1.1"];
+  const socket = connect({ host: "127.0.0.1", port: listener.port, ca: authority.cert, ALPNProtocols });
+  await new Promise((resolve) => socket.once("secureConnect", resolve));
+  expect(socket.alpnProtocol).toBe("http/1.1");
+  socket.destroy();
+});
