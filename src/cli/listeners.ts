@@ -1,7 +1,8 @@
 /** Puts a Berth on its two listeners, with TLS where the configuration has it. */
+import { isLoopback } from "../config/values.ts";
 import type { Config } from "../config.ts";
 import { type Listener, type ListenOptions, listen } from "../http/listener.ts";
-import { loadTls } from "../http/tls-files.ts";
+import { loadTls, type TlsMaterial } from "../http/tls-files.ts";
 import { TlsWatch } from "../http/tls-watch.ts";
 import type { Log } from "../log.ts";
 import type { ListenerName, Metrics } from "../metrics.ts";
@@ -91,7 +92,8 @@ async function open(options: ServeOptions, door: Door): Promise<Opened> {
   const { log, metrics, runtime, config } = options;
   const { name, purpose, where, tls, faces } = door;
   const { section, paths } = tls;
-  const loaded = paths && (await loadTls(section, paths, runtime.wallTime()));
+  const load = paths && (() => loadTls(section, paths, runtime.wallTime()));
+  const loaded = await load?.();
   if (loaded && !loaded.ok) throw new Misuse(loaded.problem);
   let listener: Listener;
   try {
@@ -112,11 +114,16 @@ async function open(options: ServeOptions, door: Door): Promise<Opened> {
     reloaded: (outcome: string) => metrics.tlsReloads.inc({ listener: name, outcome }),
     expiresAt: (ms: number) => metrics.certificateExpiry.set({ listener: name }, ms / 1000),
   };
-  const watch =
-    loaded &&
-    new TlsWatch({ runtime, log, section, paths, serve: (found) => listener.renewTls(found), observer }, loaded);
+  const serve = (found: TlsMaterial): void => listener.renewTls(found);
+  const watch = load && loaded && new TlsWatch({ runtime, log, source: paths.certFile, load, serve, observer }, loaded);
   watch?.start();
   log.info({ address: `${where.host}:${listener.port}`, tls: loaded !== undefined }, `Listening for ${purpose}`);
+  if (!loaded && !isLoopback(where.host)) {
+    log.warn(
+      { address: `${where.host}:${listener.port}` },
+      "Whoever reaches this address is answered: insecure is true",
+    );
+  }
   const close = async (): Promise<void> => {
     watch?.stop();
     const late = runtime.timer(closeMs, () => void listener.closeNow());

@@ -4,7 +4,7 @@
  */
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
-import { type LoadedTls, loadTls, type TlsMaterial, type TlsPaths } from "./tls-files.ts";
+import type { LoadedTls, TlsMaterial, TlsOutcome } from "./tls-files.ts";
 
 /** Kubelet itself may take a minute to replace a mount. */
 export const pollMs: Milliseconds = 10_000;
@@ -14,9 +14,9 @@ const settleMs: Milliseconds = 1_000;
 export interface TlsWatchDeps {
   readonly runtime: Runtime;
   readonly log: Log;
-  /** Section of the configuration, for messages. */
-  readonly section: string;
-  readonly paths: TlsPaths;
+  /** For the log. */
+  readonly source: string;
+  readonly load: () => Promise<TlsOutcome>;
   /** New connections are to be served with it. */
   readonly serve: (material: TlsMaterial) => void;
   readonly observer: {
@@ -57,12 +57,12 @@ export class TlsWatch {
   }
 
   async #look(): Promise<void> {
-    const { runtime, log, section, paths, observer, serve } = this.#deps;
+    const { runtime, log, source, load, observer, serve } = this.#deps;
     const { signal } = this.#stop;
-    let found = await loadTls(section, paths, runtime.wallTime());
+    let found = await load();
     if (!found.ok) {
       await runtime.sleep(settleMs, signal);
-      found = await loadTls(section, paths, runtime.wallTime());
+      found = await load();
     }
     if (signal.aborted) return;
     if (!found.ok) {
@@ -81,6 +81,6 @@ export class TlsWatch {
     this.#served = material;
     observer.reloaded("renewed");
     observer.expiresAt(expiresAtMs);
-    log.info({ source: paths.certFile, expires: new Date(expiresAtMs).toISOString() }, "TLS files renewed");
+    log.info({ source, expires: new Date(expiresAtMs).toISOString() }, "TLS files renewed");
   }
 }
