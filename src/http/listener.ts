@@ -1,11 +1,12 @@
 /** Serves an `Exchange` over real HTTP. The only file that knows fastify; what it serves knows no sockets. */
 import type { IncomingMessage, Server } from "node:http";
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify";
-import type { Admission, Departure, Exchange, HttpRequest, Milliseconds, RequestHead } from "../runtime/runtime.ts";
+import type { Admission, Departure, Exchange, Milliseconds, RequestHead } from "../runtime/runtime.ts";
 import { Turns } from "../runtime/turns.ts";
 import { Bodies, Refused } from "./bodies.ts";
 import { Connections } from "./connections.ts";
 import { asBuffer, boundReply, failureBody, pour } from "./replies.ts";
+import { headOf, toHttpRequest } from "./requests.ts";
 import type { TlsMaterial } from "./tls-files.ts";
 
 /** One more is closed at once: whoever opens connections without end must not take the last file from our own. */
@@ -186,19 +187,6 @@ interface Visit {
 /** Of Node itself: whoever serves sockets waits for them. */
 const eventLoop = { yield: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)) };
 
-function headOf({ raw }: FastifyRequest, { connections }: Serving): RequestHead {
-  const { "content-length": length, "transfer-encoding": encoding, authorization } = raw.headers;
-  const bodyBytes = encoding !== undefined ? undefined : Number(length ?? 0);
-  const peer = connections.peerOf(raw.socket);
-  return {
-    method: raw.method ?? "GET",
-    path: raw.url ?? "/",
-    bodyBytes,
-    ...(authorization !== undefined && { authorization }),
-    ...(peer && { peer }),
-  };
-}
-
 /** A request whose head has arrived. `done` lets its body be read. */
 function receive(
   request: FastifyRequest,
@@ -225,7 +213,7 @@ function receive(
       if (admission.kind === "admitted") admission.leave("callerGone");
     } else if (enter(request, reply, admission, state)) done();
   };
-  const admission = admit(headOf(request, state));
+  const admission = admit(headOf(request.raw, state.connections));
   if (admission instanceof Promise) admission.then(decided, done);
   else decided(admission);
 }
@@ -274,7 +262,7 @@ async function serve(
     if (controller.signal.aborted) return reply.hijack();
   }
   if (visit) visit.departure = "served";
-  const { status, headers, body } = await handler(toHttpRequest(request), controller.signal);
+  const { status, headers, body } = await handler(toHttpRequest(request.raw, request.body), controller.signal);
   if (raw.destroyed) return reply.hijack();
   if (isLast(request, state)) reply.header("connection", "close");
   if (typeof body === "string" || body instanceof Uint8Array) {
@@ -291,14 +279,4 @@ async function serve(
   raw.flushHeaders();
   await pour(body, raw, controller.signal);
   return reply;
-}
-
-function toHttpRequest({ raw, body }: FastifyRequest): HttpRequest {
-  return {
-    method: raw.method ?? "GET",
-    path: raw.url ?? "/",
-    // Node joins repeated headers to one string, all but set-cookie, which no request carries.
-    headers: raw.headers as Record<string, string>,
-    ...(body instanceof Uint8Array && body.length > 0 ? { body } : {}),
-  };
 }
