@@ -170,13 +170,18 @@ test("a client that does not read holds the stream back", async () => {
 });
 
 test("close waits for replies in progress and then takes no more", async () => {
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const listener = await serve(async () => {
+    begin();
     await pause(150);
     return ok('"late"');
   });
   const agent = new Agent({ keepAlive: true });
   const reply = get(listener, "/", agent);
-  await pause(50);
+  await begun;
   // The test ends well before the connection that is kept alive would.
   const closed = listener.close();
   const { statusCode, headers } = (await reply).resume();
