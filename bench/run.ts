@@ -76,7 +76,7 @@ const overload = (): Promise<Told> =>
 async function protocols(): Promise<Told> {
   const client = await findExtenderClient(process.env, (line) => void process.stderr.write(`${line}\n`));
   if (typeof client === "string") throw new Error(client);
-  const shown = await runProtocols(client, isSmall ? { rounds: 1, share: 0.05 } : { rounds: 5, share: 1 });
+  const shown = await runProtocols(client, isSmall ? { rounds: 1, share: 0.05 } : { rounds: 3, share: 1 });
   return { text: protocolsTable(shown), budgets: protocolsBudgets(shown) };
 }
 

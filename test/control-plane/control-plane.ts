@@ -2,11 +2,11 @@
  * A real control plane on loopback, in a folder of its own: etcd, kube-apiserver, kube-controller-manager and kube-scheduler, with
  * Berth beside kube-scheduler as its own process.
  */
-import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Authority } from "../support/certificates.ts";
 import { berthEntries, startKubeScheduler } from "./kube-scheduler.ts";
 import { freePorts, Processes } from "./processes.ts";
 import type { Programs } from "./programs.ts";
@@ -72,7 +72,7 @@ async function startAll({ programs, version, folder, processes, link }: Start): 
   const [etcd = 0, peer = 0, api = 0, extender = 0, debug = 0, kcm = 0] = await freePorts(6);
   const server = `https://127.0.0.1:${api}`;
   const kubeconfig = join(folder, "kubeconfig");
-  writeKeys(folder);
+  await writeKeys(folder);
   writeKubeconfig(kubeconfig, server);
 
   processes.start("etcd", [...programs.etcd, ...etcdFlags(folder, etcd, peer)]);
@@ -134,10 +134,8 @@ export function berthCommand(kubeconfig: string, extender: number, debug: number
   return [process.execPath, "src/main.ts", "serve", "--kubeconfig", kubeconfig, ...listen];
 }
 
-function writeKeys(folder: string): void {
-  const files = ["-keyout", join(folder, "ca.key"), "-out", join(folder, "ca.crt")];
-  const subject = ["-subj", "/CN=test-ca", "-days", "1", "-nodes"];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", ...subject, ...files], { stdio: "ignore" });
+async function writeKeys(folder: string): Promise<void> {
+  writeFileSync(join(folder, "ca.crt"), (await Authority.make()).cert);
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   writeFileSync(join(folder, "sa.key"), privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
   writeFileSync(join(folder, "sa.pub"), publicKey.export({ type: "spki", format: "pem" }));
