@@ -2,11 +2,15 @@
 /** The command line: `berth COMMAND`. Hands the real process to one command, which is loaded only then. */
 import type { Command, CommandIo } from "./cli/io.ts";
 
-/** Each is `src/cli/NAME.ts` and exports `NAMECommand`. */
+/** Each is `src/cli/some-name.ts` and exports `someNameCommand`. */
 const summaries: ReadonlyMap<string, string> = new Map([
   ["serve", "answer kube-scheduler for a cluster"],
   ["sandbox", "run a whole cluster in this process, with nothing installed"],
   ["simulate", "say where a Pod's volumes would fit, from files and offline"],
+  ["scheduler-config", "print the configuration that kube-scheduler needs to ask Berth"],
+  ["check-config", "find what is wrong in a kube-scheduler's configuration with Berth in it"],
+  ["rbac", "print the roles that Berth needs"],
+  ["check-permissions", "ask a cluster which of the rights that Berth needs are granted"],
   ["version", "print the version"],
 ]);
 const nodeMajorMin = 24;
@@ -37,7 +41,8 @@ async function main(argv: readonly string[]): Promise<number> {
 async function load(name: string): Promise<Command | undefined> {
   try {
     const module = (await import(`./cli/${name}.ts`)) as Readonly<Record<string, Command | undefined>>;
-    return module[`${name}Command`];
+    const exported = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+    return module[`${exported}Command`];
   } catch (error) {
     const { code, url } = error as { code?: string; url?: string };
     if (code === "ERR_MODULE_NOT_FOUND" && url?.endsWith(`/cli/${name}.ts`)) return undefined;

@@ -14,8 +14,25 @@ type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O; allow
 
 /** @throws Misuse naming the option */
 export function parseOptions<const O extends Options>(argv: readonly string[], options: O): Values<O> {
+  return parse(argv, options, false).values;
+}
+
+/** For commands that take files without a flag. @throws Misuse naming the option */
+export function parseWithFiles<const O extends Options>(
+  argv: readonly string[],
+  options: O,
+): { readonly options: Values<O>; readonly files: readonly string[] } {
+  const { values, positionals } = parse(argv, options, true);
+  return { options: values, files: positionals };
+}
+
+function parse<const O extends Options>(
+  argv: readonly string[],
+  options: O,
+  allowPositionals: boolean,
+): { readonly values: Values<O>; readonly positionals: readonly string[] } {
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: false, strict: true }).values;
+    return parseArgs({ args: [...argv], options, allowPositionals, strict: true });
   } catch (error) {
     throw new Misuse(sayWhy(error as Error & { code?: string }, argv, Object.keys(options)));
   }

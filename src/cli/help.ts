@@ -3,7 +3,8 @@ import { nearestName } from "../scheduling/near-name.ts";
 
 /** @param summaries  one line a command, by its name */
 export function helpText(summaries: ReadonlyMap<string, string>): string {
-  const lines = Array.from(summaries, ([name, summary]) => `  ${name.padEnd(10)}${summary}`);
+  const width = Math.max(...Array.from(summaries.keys(), (name) => name.length)) + 2;
+  const lines = Array.from(summaries, ([name, summary]) => `  ${name.padEnd(width)}${summary}`);
   return `Berth answers kube-scheduler which nodes can hold a Pod's volumes, and binds them.
 
 Usage: berth COMMAND [OPTION]...

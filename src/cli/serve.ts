@@ -11,6 +11,7 @@ import { startBerth } from "../server/berth.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { type ServeOptions, serveBerth } from "./listeners.ts";
+import { tellRights } from "./tell-rights.ts";
 import { berthVersion } from "./version.ts";
 
 const help = `Usage: berth serve [--config FILE] [--kubeconfig FILE] [--listen HOST:PORT] [--debug-listen HOST:PORT]
@@ -64,6 +65,7 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   if (config.leaderElection.mode === "off") log.info({}, "No Lease is held: refused Pods are not woken");
   const reviewTransport = new Transport({ runtime, connection: found.connection, socketsMax: reviewSocketsMax });
   const [{ exchange }, { exchange: reviews }] = [transport, reviewTransport];
+  void tellRights({ exchange, runtime, config, log });
   const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election, reviews });
   try {
     await serveUntilStopped({ berth, config, log, metrics, runtime }, io.signal);

@@ -22,7 +22,17 @@ test("without a command, and with --help, it lists the commands", async () => {
   const [none, help] = await Promise.all([berth(), berth("--help")]);
   expect(help).toEqual(none);
   expect(help.code).toBe(0);
-  for (const command of ["serve", "sandbox", "simulate", "version"]) expect(help.stdout).toContain(`\n  ${command} `);
+  const commands = [
+    "serve",
+    "sandbox",
+    "simulate",
+    "scheduler-config",
+    "check-config",
+    "rbac",
+    "check-permissions",
+    "version",
+  ];
+  for (const command of commands) expect(help.stdout).toContain(`\n  ${command} `);
 });
 
 test("a mistyped command is one line with the near one, and 2", async () => {
@@ -41,4 +51,11 @@ test("the version is that of package.json", async () => {
 test("a command's exit code becomes the process's", async () => {
   const { code, stderr } = await berth("simulate", "-f", "/nowhere", "--pod", "a/b");
   expect([code, stderr]).toEqual([2, "berth simulate: /nowhere: no such file or directory\n"]);
+});
+
+test("a command of several words is found by its name", async () => {
+  const help = await Promise.all(
+    ["check-config", "check-permissions", "scheduler-config"].map((name) => berth("help", name)),
+  );
+  for (const { code, stdout } of help) expect([code, stdout.slice(0, 13)]).toEqual([0, "Usage: berth "]);
 });

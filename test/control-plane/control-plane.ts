@@ -10,7 +10,8 @@ import { Authority } from "../support/certificates.ts";
 import { berthEntries, startKubeScheduler } from "./kube-scheduler.ts";
 import { freePorts, Processes } from "./processes.ts";
 import type { Programs } from "./programs.ts";
-import { adminToken, get, reach, schedulerToken, writeKubeconfig } from "./reach.ts";
+import { adminToken, auditedToken, berthToken, get, reach, schedulerToken, writeKubeconfig } from "./reach.ts";
+import { auditFlags, auditLogIn, grant } from "./roles.ts";
 
 /** What another process needs to use a control plane. */
 export interface Facts {
@@ -18,6 +19,8 @@ export interface Facts {
   readonly folder: string;
   readonly kubeconfig: string;
   readonly server: string;
+  /** The calls of the user that `auditedToken` names, a line each. */
+  readonly auditLog: string;
   /** Berth's, for kube-scheduler: "http://127.0.0.1:port/v1". */
   readonly extenderUrl: string;
   readonly debugUrl: string;
@@ -72,6 +75,7 @@ async function startAll({ programs, version, folder, processes, link }: Start): 
   const [etcd = 0, peer = 0, api = 0, extender = 0, debug = 0, kcm = 0] = await freePorts(6);
   const server = `https://127.0.0.1:${api}`;
   const kubeconfig = join(folder, "kubeconfig");
+  const auditLog = auditLogIn(folder);
   await writeKeys(folder);
   writeKubeconfig(kubeconfig, server);
 
@@ -89,10 +93,10 @@ async function startAll({ programs, version, folder, processes, link }: Start): 
       ...controllerFlags(kubeconfig, kcm),
     ]);
   startControllers();
+  await grant(transport.exchange, { account: "berth", lease: "berth" });
   const kubeconfigOf = async (who: "berth" | "kube-scheduler"): Promise<string> => {
-    if (!link) return kubeconfig;
-    const path = join(folder, `${who}-link-kubeconfig`);
-    writeKubeconfig(path, await link(who, server));
+    const path = join(folder, `${who}-own-kubeconfig`);
+    writeKubeconfig(path, link ? await link(who, server) : server, who === "berth" ? berthToken : adminToken);
     return path;
   };
   const berthConfig = await kubeconfigOf("berth");
@@ -109,7 +113,17 @@ async function startAll({ programs, version, folder, processes, link }: Start): 
   await startScheduler();
   const debugUrl = `http://127.0.0.1:${debug}`;
   return {
-    facts: { folder, kubeconfig, server, extenderUrl, debugUrl, version: runs, programs, pids: processes.pids() },
+    facts: {
+      folder,
+      kubeconfig,
+      server,
+      auditLog,
+      extenderUrl,
+      debugUrl,
+      version: runs,
+      programs,
+      pids: processes.pids(),
+    },
     processes,
     startBerth,
     startApiServer,
@@ -139,8 +153,14 @@ async function writeKeys(folder: string): Promise<void> {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   writeFileSync(join(folder, "sa.key"), privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
   writeFileSync(join(folder, "sa.pub"), publicKey.export({ type: "spki", format: "pem" }));
-  const users = `${adminToken},admin,admin,"system:masters"\n${schedulerToken},system:kube-scheduler,scheduler\n`;
-  writeFileSync(join(folder, "tokens.csv"), users, { mode: 0o600 });
+  const account = (name: string): string => `system:serviceaccount:kube-system:${name},${name}`;
+  const users = [
+    `${adminToken},admin,admin,"system:masters"`,
+    `${schedulerToken},system:kube-scheduler,scheduler`,
+    `${berthToken},${account("berth")}`,
+    `${auditedToken},${account("audited")}`,
+  ];
+  writeFileSync(join(folder, "tokens.csv"), users.map((user) => `${user}\n`).join(""), { mode: 0o600 });
 }
 
 function etcdFlags(folder: string, port: number, peer: number): string[] {
@@ -172,6 +192,7 @@ function apiServerFlags(folder: string, etcd: number, port: number): string[] {
     "--service-cluster-ip-range=10.0.0.0/24",
     "--authorization-mode=RBAC",
     `--token-auth-file=${join(folder, "tokens.csv")}`,
+    ...auditFlags(folder),
     "--disable-admission-plugins=ServiceAccount",
     "--max-requests-inflight=2000",
     "--max-mutating-requests-inflight=2000",

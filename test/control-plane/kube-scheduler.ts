@@ -1,6 +1,8 @@
 /** A real kube-scheduler with a configuration of its own; several share one API server, each for its schedulerName. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { defaults } from "../../src/config.ts";
+import { extenderEntries, schedulerConfiguration } from "../../src/scheduler-config/generate.ts";
 import type { Raw } from "../support/make.ts";
 import type { Processes } from "./processes.ts";
 import { freePorts } from "./processes.ts";
@@ -65,34 +67,35 @@ export async function startKubeScheduler(place: Place, options: SchedulerOptions
   return { metrics: async () => (await get(transport.exchange, "/metrics")).text, stop };
 }
 
-/** As the README has it, but for what the options say. */
+/** The product's own, but for what the options say. */
 function configuration(kubeconfig: string, options: SchedulerOptions): Raw {
-  const { schedulerName, extenders, enabled = [], volumeBinding = "off", nodesToScore = "all" } = options;
-  const allCandidates = { minCandidateNodesPercentage: 100, minCandidateNodesAbsolute: 100 };
-  const disabled = volumeBinding === "off" ? [{ name: "VolumeBinding" }] : [];
+  const { schedulerName, extenders, enabled, volumeBinding = "off", nodesToScore = "all" } = options;
+  const mode = volumeBinding === "off" ? "second-scheduler" : "filter-only";
+  const urlPrefix = "http://127.0.0.1:10290/v1";
+  const made = schedulerConfiguration({ mode, schedulerName, kubeconfig, urlPrefix, bindTimeoutMs });
+  const { percentageOfNodesToScore, profiles, ...config } = made;
+  const [profile] = profiles as [Raw];
+  // Without extenders it is kube-scheduler as it comes.
+  const bare = { schedulerName };
+  const base = volumeBinding === "on" && extenders.length === 0 ? bare : profile;
   return {
-    apiVersion: "kubescheduler.config.k8s.io/v1",
-    kind: "KubeSchedulerConfiguration",
+    ...config,
     clientConnection: { kubeconfig, qps: 5000, burst: 5000 },
     leaderElection: options.leaderElection ?? { leaderElect: false },
-    ...(nodesToScore === "all" && { percentageOfNodesToScore: 100 }),
-    profiles: [
-      {
-        schedulerName,
-        plugins: { multiPoint: { enabled, disabled } },
-        pluginConfig: [{ name: "DefaultPreemption", args: allCandidates }],
-      },
-    ],
+    ...(nodesToScore === "all" && { percentageOfNodesToScore }),
+    profiles: [enabled ? withEnabled(base, enabled) : base],
     extenders,
   };
 }
 
-/** Berth's two entries, for one timeout serves all verbs of an entry. */
+function withEnabled(profile: Raw, enabled: readonly Raw[]): Raw {
+  const plugins = (profile["plugins"] ?? {}) as { readonly multiPoint?: Raw };
+  return { ...profile, plugins: { ...plugins, multiPoint: { ...plugins.multiPoint, enabled } } };
+}
+
+const bindTimeoutMs = defaults.binding.timeoutMs;
+
+/** Berth's two entries, as `berth scheduler-config` writes them. */
 export function berthEntries(urlPrefix: string): { asks: Raw; binds: Raw } {
-  const both = { urlPrefix, nodeCacheCapable: true, ignorable: false };
-  const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt" };
-  return {
-    asks: { ...both, ...verbs, weight: 5, httpTimeout: "5s" },
-    binds: { ...both, bindVerb: "bind", httpTimeout: "610s" },
-  };
+  return extenderEntries({ urlPrefix, bindTimeoutMs });
 }

@@ -8,6 +8,10 @@ import type { Exchange } from "../../src/runtime/runtime.ts";
 export const adminToken = "admin-token";
 /** Of system:kube-scheduler, whose roles kube-apiserver brings with it. */
 export const schedulerToken = "scheduler-token";
+/** Of a ServiceAccount that has the roles of `berth rbac` and nothing else. */
+export const berthToken = "berth-token";
+/** Of one that has nothing but what a test grants it, and whose calls are written down. */
+export const auditedToken = "audited-token";
 
 export function reach(server: string): Transport {
   const connection = { server, insecure: true, credentials: { kind: "token", token: adminToken } } as const;
@@ -27,7 +31,18 @@ export function writeKubeconfig(path: string, server: string, token = adminToken
 }
 
 export async function get(exchange: Exchange, path: string): Promise<{ status: number; text: string }> {
-  const { status, body } = await exchange({ method: "GET", path, headers: {} }, AbortSignal.timeout(5_000));
+  return send(exchange, "GET", path);
+}
+
+export async function send(
+  exchange: Exchange,
+  method: string,
+  path: string,
+  sent?: { readonly body: unknown; readonly type?: string },
+): Promise<{ status: number; text: string }> {
+  const headers = { "content-type": sent?.type ?? "application/json" };
+  const request = { method, path, headers, ...(sent && { body: JSON.stringify(sent.body) }) };
+  const { status, body } = await exchange(request, AbortSignal.timeout(5_000));
   const chunks: Uint8Array[] = [];
   if (typeof body === "string") chunks.push(Buffer.from(body));
   else if (body instanceof Uint8Array) chunks.push(body);

@@ -34,8 +34,14 @@ export class Berths extends World {
   readonly replicas: Replica[] = [];
   readonly volumeWrites: VolumeWrite[] = [];
 
-  async add(name: string, mode: Config["leaderElection"]["mode"] = "answers", fault?: Fault): Promise<Replica> {
-    const process = new Process(this.runtime, this.#noting(name, this.server.exchange));
+  /** @param between  what its calls to the API go through */
+  async add(
+    name: string,
+    mode: Config["leaderElection"]["mode"] = "answers",
+    fault?: Fault,
+    between: (exchange: Exchange) => Exchange = (exchange) => exchange,
+  ): Promise<Replica> {
+    const process = new Process(this.runtime, this.#noting(name, between(this.server.exchange)));
     process.fault = fault;
     const { runtime } = process;
     const lines: Body[] = [];

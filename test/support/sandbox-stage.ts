@@ -4,6 +4,7 @@ import { createLog } from "../../src/log.ts";
 import type { Exchange } from "../../src/runtime/runtime.ts";
 import { type ControllerName, Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { type Berth, startBerth } from "../../src/server/berth.ts";
+import { CallLog } from "./api-calls.ts";
 import { type VirtualRuntime, virtualRuntime } from "./clock.ts";
 import type { Raw } from "./make.ts";
 import { listPathOf, objectPathOf } from "./paths.ts";
@@ -13,6 +14,8 @@ export interface SandboxStage extends Stage {
   readonly sandbox: Sandbox;
   readonly berth: Berth;
   readonly runtime: VirtualRuntime;
+  /** What Berth asked of the API. A call that is not in the list of its rights fails `stop`. */
+  readonly calls: CallLog;
   /** A call as kube-scheduler makes it, or a look at the debug pages. */
   ask(exchange: Exchange, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   stop(): Promise<void>;
@@ -35,7 +38,8 @@ export async function sandboxStage(
   const runtime = virtualRuntime();
   const sandbox = new Sandbox({ runtime, scheduler: false, ...options });
   const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
-  const exchange = reach(sandbox.api.exchange, runtime);
+  const calls = new CallLog();
+  const exchange = calls.over(reach(sandbox.api.exchange, runtime));
   const start = (): Promise<Berth> => startBerth({ exchange, runtime, config, log, version: "test" });
   let berth = await start();
   const extender: Exchange = (request, signal) => berth.extender(request, signal);
@@ -90,6 +94,7 @@ export async function sandboxStage(
       return berth;
     },
     runtime,
+    calls,
     ask: call,
     apply: (object) => sandbox.apply([object]),
     delete: async (kind, namespace, name) => void (await api("DELETE", objectPathOf(kind, namespace, name))),
@@ -111,6 +116,8 @@ export async function sandboxStage(
     stop: async () => {
       await end();
       sandbox.stop();
+      const { strange } = calls;
+      if (strange.size > 0) throw new Error(`calls that rights.ts does not list: ${[...strange].join(", ")}`);
     },
   };
 }
