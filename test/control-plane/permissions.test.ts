@@ -144,7 +144,8 @@ async function lookPastTheCache({ stage, given }: Lab, { url }: Audited): Promis
   const podOf = async (name: string) => (await stage.call("GET", `/api/v1/namespaces/ask/pods/${name}`)).body as Raw;
   const asked = async (name: string): Promise<Raw> => {
     const body = JSON.stringify({ Pod: await podOf(name), Nodes: null, NodeNames: ["n1", "n2"] });
-    return (await (await fetch(`${url}/filter`, { method: "POST", body })).json()) as Raw;
+    const headers = { "content-type": "application/json" };
+    return (await (await fetch(`${url}/filter`, { method: "POST", headers, body })).json()) as Raw;
   };
   for (const name of names) {
     await until(`${name} is refused`, async () => (await asked(name))["Error"] === "");
@@ -214,7 +215,7 @@ onPlane("a Berth that may not read volumes is not ready, says why, and is ready 
       return "reason" in outcome && outcome.reason === "SchedulerError";
     });
     await grant(plane.exchange, { account, lease: leaseName });
-    await until("Berth is ready", isReady(berth), 35_000);
+    await until("Berth is ready", isReady(berth), 60_000);
     await lab.placed("shop/disk", 30_000);
   }),
 );
