@@ -41,7 +41,10 @@ const durationMaxMs: Milliseconds = 168 * 3_600_000;
 
 export const duration: Form<Milliseconds> = {
   expected: 'a duration such as "90s", "10m" or "1m30s", of 168h at most',
-  read: (value) => (typeof value === "string" ? parseDuration(value) : undefined),
+  read: (value) => {
+    const ms = typeof value === "string" ? parseDuration(value) : undefined;
+    return ms !== undefined && ms >= 1 && ms <= durationMaxMs ? ms : undefined;
+  },
 };
 
 export const bytes: Form<number> = {
@@ -71,17 +74,17 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Form<T>
 const unitsMs: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1e3, m: 60e3, h: 3_600e3 };
 
 /**
- * Reads a duration as Go prints and reads it; `undefined` for what is under a millisecond, or longer than anything waits.
+ * Reads a duration as Go prints and reads it; one without a sign.
  *
  * @see Go time.ParseDuration
  */
-function parseDuration(written: string): Milliseconds | undefined {
+export function parseDuration(written: string): Milliseconds | undefined {
   if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$/.test(written)) return undefined;
   let total = 0;
   for (const [, amount, unit = ""] of written.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
     total += Number(amount) * (unitsMs[unit] ?? 0);
   }
-  return total >= 1 && total <= durationMaxMs ? total : undefined;
+  return total;
 }
 
 /** Whether only this machine can reach a listener on `host`. */

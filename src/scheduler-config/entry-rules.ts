@@ -1,11 +1,11 @@
 /** What may be wrong with one extender, most of it with one of Berth's. */
-import { duration, isLoopback } from "../config/values.ts";
+import { isLoopback, parseDuration } from "../config/values.ts";
 import type { Milliseconds } from "../runtime/runtime.ts";
 import type { Say } from "./rules.ts";
 import { type Entry, fieldsOf, listOf, textOf, type VerbKey, type View } from "./view.ts";
 
 /** Of an entry that names none. @see VB §1.3 */
-const defaultTimeout = "5s";
+const defaultTimeoutMs: Milliseconds = 5_000;
 const slowMs: Milliseconds = 30_000;
 const hastyMs: Milliseconds = 3_000;
 
@@ -51,9 +51,10 @@ function checkTimeouts(entry: Entry, bindTimeoutMs: Milliseconds, say: Say): voi
     return;
   }
   const told = textOf(fields["httpTimeout"]);
-  const timeoutMs = duration.read(told) ?? duration.read(defaultTimeout) ?? 0;
+  // 0 counts as not set.
+  const timeoutMs = parseDuration(told) || defaultTimeoutMs;
   const where = [...path, "httpTimeout"];
-  const says = told === "" ? `is not set, and ${defaultTimeout} by default` : `is ${told}`;
+  const says = told === "" ? `is not set, and ${defaultTimeoutMs / 1000}s by default` : `is ${told}`;
   if (binds && timeoutMs <= bindTimeoutMs)
     say("bind-timeout", where, `${says}; binding.timeout is ${bindTimeoutMs / 1000}s`);
   if (!verbs.has("filterVerb")) return;

@@ -105,6 +105,12 @@ export const mistakes = {
     why: "each Pod costs two calls, and Berth's scores count twice",
     fix: "remove one",
   },
+  "two-berths": {
+    severity: "error",
+    what: "entries of Berth's that lead to different places",
+    why: "each Berth keeps its promises in its own memory: two that decide about the same Pods may promise one gigabyte twice",
+    fix: "give all of Berth's entries one urlPrefix",
+  },
   "nobody-binds": {
     severity: "error",
     what: "VolumeBinding is off, and no extender has bindVerb",
@@ -234,9 +240,9 @@ export const mistakes = {
     fix: "remove it, and set caFile",
   },
   "no-client-certificate": {
-    severity: "warning",
+    severity: "error",
     what: "https:// without a client certificate",
-    why: "Berth cannot tell kube-scheduler from anybody else who can reach it",
+    why: "over TLS Berth answers those alone who show a certificate that it believes: every call fails",
     fix: "set tlsConfig.certFile and keyFile",
   },
   "half-a-key-pair": {

@@ -2,7 +2,17 @@
 import type { MistakeId } from "./findings.ts";
 import { defaultSchedulerName } from "./generate.ts";
 import type { Path } from "./source.ts";
-import { type Fields, fieldsOf, listOf, type Profile, textOf, type VerbKey, type View, whereOff } from "./view.ts";
+import {
+  bareUrl,
+  type Fields,
+  fieldsOf,
+  listOf,
+  type Profile,
+  textOf,
+  type VerbKey,
+  type View,
+  whereOff,
+} from "./view.ts";
 
 /** Reports what stands at the path; `detail` follows its name in the message. */
 export type Say = (id: MistakeId, path: Path, detail: string) => void;
@@ -117,6 +127,8 @@ export function checkWiring(view: View, say: Say): void {
     return;
   }
   const [first] = berth;
+  const elsewhere = berth.find(({ url }) => bareUrl(url) !== bareUrl(first?.url ?? ""));
+  if (elsewhere) say("two-berths", [...elsewhere.path, "urlPrefix"], `is ${elsewhere.url}, and not ${first?.url}`);
   const has = (key: VerbKey): boolean => berth.some(({ verbs }) => verbs.has(key));
   const where = first?.path ?? ["extenders"];
   if (!has("filterVerb")) say("no-filter", where, "and Berth's other entries have no filterVerb");

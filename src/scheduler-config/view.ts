@@ -66,12 +66,16 @@ function entryOf(fields: Fields, path: Path): Entry {
   return { path, fields, url: textOf(fields["urlPrefix"]), verbs: new Map(verbs) };
 }
 
+/** Without the path of the verbs, and what may be written either way. */
+export function bareUrl(url: string): string {
+  return url.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
 function berthsOf(entries: readonly Entry[], wanted: string | undefined): readonly Entry[] {
-  const bare = (url: string): string => url.replace(/\/+$/, "").replace(/\/v1$/, "");
-  if (wanted !== undefined) return entries.filter(({ url }) => bare(url) === bare(wanted));
+  if (wanted !== undefined) return entries.filter(({ url }) => bareUrl(url) === bareUrl(wanted));
   const named = entries.filter(({ url }) => /berth|:10290\b/i.test(url));
   if (named.length > 0) return named;
-  return new Set(entries.map(({ url }) => bare(url))).size === 1 ? entries : [];
+  return new Set(entries.map(({ url }) => bareUrl(url))).size === 1 ? entries : [];
 }
 
 /** Where VolumeBinding does its work; that it scores too is another matter. */

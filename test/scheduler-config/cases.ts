@@ -192,6 +192,12 @@ const wiring: readonly Case[] = [
     text: filtering((c) => c.extenders.push({ urlPrefix: loopback, preemptVerb: "preempt", nodeCacheCapable: true })),
     at: "preemptVerb:",
   },
+  {
+    id: "two-berths",
+    name: "bind goes elsewhere",
+    text: second((c) => (c.extenders[1].urlPrefix = "http://127.0.0.1:10290/berth-b/v1")),
+    at: "urlPrefix: http://127.0.0.1:10290/berth-b/v1",
+  },
   { id: "nobody-binds", name: "one entry alone", text: second((c) => c.extenders.pop()), at: "extenders:" },
   {
     id: "other-binds",
@@ -422,6 +428,8 @@ export const cases: readonly Case[] = [...files, ...wiring, ...entries, ...secur
 
 /** Files that are unusual, and right. */
 export const rightFiles: readonly Omit<Case, "id" | "at">[] = [
+  { name: "a bind that may take weeks", text: second((c) => (c.extenders[1].httpTimeout = "1000h")) },
+  { name: "a timeout of 0, which is the default", text: second((c) => (c.extenders[0].httpTimeout = "0s")) },
   { name: "JSON", text: JSON.stringify(schedulerConfiguration(optionsOf("second-scheduler")), null, 2) },
   {
     name: "several profiles, all without VolumeBinding",
