@@ -55,7 +55,7 @@ export async function tellMissingRights(
   }
   const { missing } = review;
   for (const right of missing) {
-    log.warn({ right: titleOf(right, lease), without: right.without }, "Lacks a right");
+    log.warn({ right: titleOf(right, lease), part: right.part, without: right.without }, "Lacks a right");
   }
   if (missing.length === 0) log.info({ rights: rights.length }, "Has every right that it uses");
   else {
