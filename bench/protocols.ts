@@ -43,9 +43,9 @@ export interface ProtocolsOptions {
 }
 
 const casesOf = (share: number): readonly Case[] => [
-  { name: "filter, 100 names", order: { Verb: "filter", Calls: 2_000 * share, InParallel: 1, Nodes: 100 } },
-  { name: "filter, 5,000 names", order: { Verb: "filter", Calls: 300 * share, InParallel: 1, Nodes: 5_000 } },
-  { name: "bind, one at a time", order: { Verb: "bind", Calls: 200 * share, InParallel: 1 } },
+  { name: "filter, 100 names", order: { Verb: "filter", Calls: 1_000 * share, InParallel: 1, Nodes: 100 } },
+  { name: "filter, 5,000 names", order: { Verb: "filter", Calls: 150 * share, InParallel: 1, Nodes: 5_000 } },
+  { name: "bind, one at a time", order: { Verb: "bind", Calls: 100 * share, InParallel: 1 } },
   { name: "bind, 16 at a time", order: { Verb: "bind", Calls: 2_000 * share, InParallel: 16 } },
 ];
 

@@ -206,7 +206,7 @@ test("files that change under load: new connections get the new certificate, and
     const isServed = async (): Promise<boolean> => Math.abs((await expiry()) - (Date.now() + lifeMs) / 1_000) < 60;
     await expect.poll(isServed, { timeout: 10_000 }).toBe(true);
   }
-  expect(await reloads("renewed")).toBe(hours.length);
+  expect(await reloads("renewed")).toBeGreaterThanOrEqual(hours.length);
   const before = statuses.length;
   await expect.poll(() => statuses.length, { timeout: 10_000 }).toBeGreaterThan(before + 40);
   isOver = true;
