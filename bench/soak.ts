@@ -57,6 +57,8 @@ const remembering: readonly { readonly path: RegExp; readonly max: number }[] = 
   { path: /events\.#said$/, max: 2_000 },
   // Labels and their values, 200,000 at most; none of them is a Pod's or a claim's own.
   { path: /interning\.#(texts|values)$/, max: 5_000 },
+  // One for each class that has free volumes at the moment.
+  { path: /\.free\.#blocks$/, max: 2 },
   // Numbers are given anew once they are free: as many as there were things at one time.
   { path: /\.(volumes\.(#volumes|#listed|#topology|#unused)|numbers\.(#entries|#names|#unused))$/, max: 2_000 },
 ];
@@ -95,14 +97,13 @@ export async function runSoak(options: SoakOptions): Promise<Soak> {
   let before = new Map<string, number>();
   for (let tenth = 1; tenth <= samplesCount; tenth++) {
     await churn.until((options.calls * tenth) / samplesCount);
+    // What is under way at the moment is no growth.
+    await churn.rest();
     const sample = await sampleOf(churn.calls, world);
     samples.push(sample);
     options.sampled?.(sample);
-    if (tenth !== warmUpSamples) continue;
-    await churn.rest();
-    before = sizesAt(world);
+    if (tenth === warmUpSamples) before = sizesAt(world);
   }
-  await churn.rest();
   const after = sizesAt(world);
   const outstanding = countsOf(await world.state());
   await churn.close();
