@@ -112,8 +112,8 @@ onPlane("with the roles of berth rbac alone every kind of claim is bound, and no
       },
     });
     for (const pod of ["plain", "disk", "pool", "full", "scratch"]) await lab.placed(`shop/${pod}`, 40_000);
-    await lookPastTheCache(lab, berth);
     expect(await audit(lab.stage)).toEqual([]);
+    await lookPastTheCache(lab, berth);
 
     const calls = auditedCalls(plane.facts.auditLog).slice(before);
     expect(calls.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([]);
@@ -150,13 +150,14 @@ async function lookPastTheCache({ stage, given }: Lab, { url }: Audited): Promis
   for (const name of names) {
     await until(`${name} is refused`, async () => (await asked(name))["Error"] === "");
   }
+  // Who says of a volume that it is to be had is the PV controller.
+  await stage.resume();
   await given({ volumes: { late: { on: "n1", class: "local", size: "50Gi" } } });
   const conditions = async () =>
     ((await podOf("late"))["status"] as { conditions?: { type: string }[] }).conditions ?? [];
   await until("late is woken", async () =>
     (await conditions()).some(({ type }) => type === "berth.dev/VolumesAvailable"),
   );
-  await stage.resume();
 }
 
 async function check({ facts }: Reached) {
