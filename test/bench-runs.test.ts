@@ -6,7 +6,7 @@ import { grown, runSoak, type SoakOptions, slopeOf, soakBudgets } from "../bench
 import type { HttpReply } from "../src/runtime/runtime.ts";
 import type { BerthOptions } from "../src/server/berth.ts";
 
-test("more calls than can be served: they are refused early, binds and health go on", { timeout: 60_000 }, async () => {
+test("more calls than can be served: they are refused early, binds and health go on", { timeout: 90_000 }, async () => {
   const overload = await runOverload({ nodes: 1_000, connections: 100, binds: 10, paceMs: 10 });
   expect(budgetLines(overloadCounts(overload).filter((budget) => !isWithin(budget)))).toBe("");
   // What the callers were told is what the metric counts, but for those that came after it was read.
@@ -27,7 +27,7 @@ const small: SoakOptions = {
   fillsMemory: false,
 };
 
-test("at the end of a long run everything is as empty as before", { timeout: 60_000 }, async () => {
+test("at the end of a long run everything is as empty as before", { timeout: 120_000 }, async () => {
   const soak = await runSoak(small);
   expect([grown(soak), soak.outstanding, soak.faults]).toEqual([[], expect.anything(), []]);
   expect(budgetLines(soakBudgets(soak, small).filter((budget) => !isWithin(budget)))).toBe("");
@@ -65,7 +65,7 @@ function leaking(made: BerthOptions): BerthOptions {
   };
 }
 
-test("leaks are found: of the heap, of timers, and of a collection", { timeout: 60_000 }, async () => {
+test("leaks are found: of the heap, of timers, and of a collection", { timeout: 180_000 }, async () => {
   const options = { ...small, calls: 600, adapt: leaking };
   const soak = await runSoak(options);
   const broken = soakBudgets(soak, options).filter((budget) => !isWithin(budget));

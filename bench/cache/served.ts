@@ -1,5 +1,5 @@
 /**
- * The sandbox's API server as far as it is read from: its store, its lists and its watches. Objects go into the store as they are,
+ * The sandbox's API server as far as it is read from: its store, its lists and its watches, and who asks for rights has all. Objects go into the store as they are,
  * past admission and validation: thousands of changes a second are to cost the reader of the watches, not their writer.
  */
 import type { Exchange, HttpReply, Runtime } from "../../src/runtime/runtime.ts";
@@ -7,6 +7,7 @@ import type { ApiObject } from "../../src/sandbox/api/json.ts";
 import { read } from "../../src/sandbox/api/read.ts";
 import { splitPath, targetOf } from "../../src/sandbox/api/request.ts";
 import { getResource } from "../../src/sandbox/api/resources.ts";
+import { reviewAccess } from "../../src/sandbox/api/reviews.ts";
 import { ApiError, expired, invalid, jsonReply, methodNotAllowed } from "../../src/sandbox/api/status.ts";
 import { Store } from "../../src/sandbox/api/store.ts";
 import type { Watch } from "../../src/sandbox/api/watch.ts";
@@ -27,8 +28,11 @@ export class ServedApi {
     this.#streamsLists = streamsLists;
   }
 
-  readonly exchange: Exchange = async ({ method, path, headers }, signal) => {
+  readonly exchange: Exchange = async (request, signal) => {
+    const { method, path, headers } = request;
     try {
+      const reviewed = method === "POST" ? reviewAccess(splitPath(path).segments, request) : undefined;
+      if (reviewed) return reviewed;
       if (method !== "GET") throw methodNotAllowed();
       return this.#read(path, headers["accept"], signal);
     } catch (fault) {
