@@ -7,7 +7,7 @@ import { apiVersion, kind } from "./generate.ts";
 import { configurationKeys, type Form, formTitles } from "./keys.ts";
 import { checkProfiles, checkWiring, type Knowledge, type Say } from "./rules.ts";
 import { type Path, readSources, type Source, titleOf } from "./source.ts";
-import { fieldsOf, viewOf } from "./view.ts";
+import { fieldsOf, saysOf, viewOf } from "./view.ts";
 
 export interface CheckOptions extends Knowledge {
   /** Where Berth listens, where its entries cannot be told by their port or name. */
@@ -50,7 +50,7 @@ function checkDocument({ value, lineOf }: Source, options: CheckOptions): Findin
   const version = fieldsOf(value)["apiVersion"];
   if (version !== apiVersion) {
     // Other versions have other keys: what follows would be guesswork.
-    say("old-version", ["apiVersion"], version === undefined ? "is not set" : `is ${String(version)}`);
+    say("old-version", ["apiVersion"], saysOf(version));
     return findings;
   }
   checkForm(value, configurationKeys, [], say);

@@ -2,7 +2,7 @@
 import { isLoopback, parseDuration } from "../config/values.ts";
 import type { Milliseconds } from "../runtime/runtime.ts";
 import type { Say } from "./rules.ts";
-import { type Entry, fieldsOf, listOf, textOf, type VerbKey, type View } from "./view.ts";
+import { type Entry, fieldsOf, listOf, saysOf, textOf, type VerbKey, type View } from "./view.ts";
 
 /** Of an entry that names none. @see VB §1.3 */
 const defaultTimeoutMs: Milliseconds = 5_000;
@@ -13,15 +13,16 @@ export function checkEntries(view: View, bindTimeoutMs: Milliseconds, say: Say):
   for (const { path, fields, verbs } of view.entries) {
     const { weight } = fields;
     if (verbs.has("prioritizeVerb") && !(typeof weight === "number" && weight > 0)) {
-      say("weight", [...path, "weight"], weight === undefined ? "is not set" : `is ${weight}`);
+      say("weight", [...path, "weight"], saysOf(weight));
     }
   }
   for (const entry of view.berth) {
     checkPaths(entry, say);
     checkTimeouts(entry, bindTimeoutMs, say);
     checkTls(entry, say);
-    if (asks(entry) && entry.fields["nodeCacheCapable"] !== true) {
-      say("node-cache", [...entry.path, "nodeCacheCapable"], `is ${entry.fields["nodeCacheCapable"] ?? "not set"}`);
+    const { nodeCacheCapable } = entry.fields;
+    if (asks(entry) && nodeCacheCapable !== true) {
+      say("node-cache", [...entry.path, "nodeCacheCapable"], saysOf(nodeCacheCapable));
     }
     if (!view.replaces) continue;
     if (entry.fields["ignorable"] === true) say("ignorable", [...entry.path, "ignorable"], "is true");

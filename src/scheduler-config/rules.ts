@@ -8,6 +8,7 @@ import {
   fieldsOf,
   listOf,
   type Profile,
+  saysOf,
   textOf,
   type VerbKey,
   type View,
@@ -60,11 +61,11 @@ function checkSampling({ top, profiles }: View, say: Say): void {
   const key = "percentageOfNodesToScore";
   const told = (fields: Fields): unknown => fields[key] ?? undefined;
   if (told(top) !== 100 && profiles.some(({ fields }) => told(fields) === undefined)) {
-    say("nodes-sampled", [key], told(top) === undefined ? "is not set" : `is ${told(top)}`);
+    say("nodes-sampled", [key], saysOf(top[key]));
   }
   for (const { path, fields } of profiles) {
     const own = told(fields);
-    if (own !== undefined && own !== 100) say("nodes-sampled", [...path, key], `is ${own}`);
+    if (own !== undefined && own !== 100) say("nodes-sampled", [...path, key], saysOf(own));
   }
 }
 
@@ -101,10 +102,10 @@ function checkPreemption({ fields, path, binding, runs }: Profile, say: Say): vo
   const configs = listOf(fields["pluginConfig"]).map(fieldsOf);
   const index = configs.findIndex(({ name }) => name === "DefaultPreemption");
   const key = "minCandidateNodesPercentage";
-  const percentage = fieldsOf(configs[index]?.["args"])[key] ?? undefined;
+  const percentage = fieldsOf(configs[index]?.["args"])[key];
   if (percentage === 100) return;
   const where = index < 0 ? [...path, "pluginConfig"] : [...path, "pluginConfig", index, "args", key];
-  const says = percentage === undefined ? "is not set" : `is ${percentage}`;
+  const says = saysOf(percentage);
   say("preemption-candidates", where, index < 0 ? `has no DefaultPreemption, whose ${key} ${says}` : says);
 }
 

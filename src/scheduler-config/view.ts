@@ -49,6 +49,13 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** What stands there, in words. Whatever a file has in the place of a text or a number must not break the message about it. */
+export function saysOf(value: unknown): string {
+  if (value === undefined || value === null) return "is not set";
+  if (typeof value !== "object") return `is ${value}`;
+  return Array.isArray(value) ? "is a list" : "is a mapping";
+}
+
 /** @param url  where Berth listens; left out, its entries are told by its port or its name, or by being the only ones */
 export function viewOf(value: unknown, url: string | undefined): View {
   const top = fieldsOf(value);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { type CheckOptions, checkSchedulerConfig } from "../../src/scheduler-config/check.ts";
 import { deployments } from "../../src/scheduler-config/deployments.ts";
 import { type MistakeId, mistakeOf, mistakes } from "../../src/scheduler-config/findings.ts";
-import { schedulerConfigYaml } from "../../src/scheduler-config/generate.ts";
+import { schedulerConfiguration, schedulerConfigYaml } from "../../src/scheduler-config/generate.ts";
 import { tableIn } from "../support/markdown.ts";
 import { cases, optionsOf, rightFiles } from "./cases.ts";
 
@@ -77,6 +77,32 @@ test("whatever the text, it is judged without breaking", { timeout: 20_000 }, ()
   });
   fc.assert(run, { seed, numRuns: 300 });
 });
+
+/** A mapping that cannot be made a text, as JavaScript would make one. */
+const textless = { toString: 1 };
+const odd: readonly unknown[] = [null, textless, [textless], [[]], "", -1, 1.5, true, "x\ny"];
+
+/** The value with one of its parts replaced, once for each part. */
+function* oddities(value: unknown, part: unknown): Generator<unknown> {
+  yield part;
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    for (const other of oddities(inner, part)) {
+      yield Array.isArray(value) ? value.with(Number(key), other) : { ...value, [key]: other };
+    }
+  }
+}
+
+test.for(odd.map((part) => ({ part, text: JSON.stringify(part) })))(
+  "whichever value of a file is $text instead, it is judged without breaking",
+  ({ part }) => {
+    for (const mode of deployments) {
+      for (const one of oddities(schedulerConfiguration(optionsOf(mode)), part)) {
+        for (const { detail } of check(JSON.stringify(one))) expect(detail).not.toMatch(/object Object|undefined/);
+      }
+    }
+  },
+);
 
 test("docs/scheduler-config.md tells every mistake as the command does", () => {
   const rows = ids.map((id) => {
