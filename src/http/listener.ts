@@ -158,9 +158,12 @@ function answerFault(
 ): void {
   const status = fault.statusCode ?? 500;
   if (status === 413) options.onTooLarge?.(request.url);
+  const visit = state.visits.get(request.raw);
+  // Fastify turns away what names no content type that could be one, before anybody reads it.
+  if (visit && visit.departure !== "served") {
+    visit.departure = fault instanceof Refused ? fault.departure : "undecodable";
+  }
   if (fault instanceof Refused) {
-    const visit = state.visits.get(request.raw);
-    if (visit) visit.departure = fault.departure;
     // What is left of a body that nobody reads is not to be taken for the next request.
     reply.header("connection", "close");
   } else if (status >= 500) options.onFault?.(fault);

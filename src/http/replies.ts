@@ -49,6 +49,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 const reasons: Record<number, string> = {
   400: "BadRequest",
   413: "RequestEntityTooLarge",
+  415: "UnsupportedMediaType",
   431: "RequestHeaderFieldsTooLarge",
   500: "InternalError",
   503: "ServiceUnavailable",

@@ -79,7 +79,7 @@ export interface RequestHead {
 }
 
 /** How a request that was let in came to its end: served, or nothing was done for it. */
-export type Departure = "served" | "callerGone" | "tooLarge" | "tooManyBytes";
+export type Departure = "served" | "callerGone" | "tooLarge" | "tooManyBytes" | "undecodable";
 
 /** What becomes of a request whose body has not been read. */
 export type Admission =

@@ -99,8 +99,10 @@ export class Calls {
 
   #left(verb: Verb, departure: Departure): void {
     this.#inside[verb]--;
-    if (departure === "tooLarge") this.#metrics.callDuration.observe({ verb, outcome: "undecodable" }, 0);
-    else if (departure !== "served") this.#metrics.callsRejected.inc({ verb, cause: departure });
+    if (departure === "served") return;
+    if (departure === "tooLarge" || departure === "undecodable") {
+      this.#metrics.callDuration.observe({ verb, outcome: "undecodable" }, 0);
+    } else this.#metrics.callsRejected.inc({ verb, cause: departure });
   }
 
   #isFull(verb: Verb, counts: Counts): boolean {

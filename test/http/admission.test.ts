@@ -103,7 +103,7 @@ test("the head tells how long the body is, where anybody knows", async () => {
   ]);
 });
 
-test("whoever came in leaves once: served, too large, broken off, or never sent whole", async () => {
+test("whoever came in leaves once: served, too large, of no known form, broken off, or never sent whole", async () => {
   const { left, admit } = counting(false);
   const endless: Exchange = ({ path }, signal) =>
     path === "/waits"
@@ -119,6 +119,9 @@ test("whoever came in leaves once: served, too large, broken off, or never sent 
   };
   await step((client) => client.post("/", 2, "{}"), "served");
   await step((client) => client.post("/", 2 << 20), "tooLarge");
+  await step(({ socket }) => {
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: none\r\ncontent-length: 2\r\n\r\n{}");
+  }, "undecodable");
   await step((client) => {
     client.post("/half", 1_000, "{");
     setTimeout(() => client.socket.destroy(), 50);

@@ -92,14 +92,14 @@ test("while stopping, all calls are refused unread", async () => {
 
 test("those for whom nothing was done are counted by the cause, and have left their places", async () => {
   const door = new Door();
-  for (const departure of ["callerGone", "tooManyBytes", "tooLarge", "served"] as const) {
+  for (const departure of ["callerGone", "tooManyBytes", "tooLarge", "undecodable", "served"] as const) {
     leave(door.enter("/v1/filter"), departure);
   }
   expect(await door.rejected()).toEqual({ "filter callerGone": 1, "filter tooManyBytes": 1 });
   expect((await door.metrics.callDuration.get()).values).toContainEqual(
     expect.objectContaining({
       labels: { verb: "filter", outcome: "undecodable" },
-      value: 1,
+      value: 2,
       metricName: expect.stringMatching(/_count$/),
     }),
   );
