@@ -37,6 +37,8 @@ interface Door {
   readonly purpose: string;
   readonly where: Config["listen"];
   readonly tls: { readonly section: "tls" | "debugTls"; readonly paths: Config["tls"] };
+  /** What to do about a body that is too large for it. */
+  readonly remedy: string;
   readonly faces: Pick<ListenOptions, "handler" | "admit" | "bodyLimitBytes" | "bodiesLimitBytes" | "connectionsMax">;
 }
 
@@ -58,6 +60,7 @@ export async function serveBerth(options: ServeOptions): Promise<Served> {
     purpose: "kube-scheduler",
     where: config.listen,
     tls: { section: "tls", paths: config.tls },
+    remedy: "set nodeCacheCapable to true in kube-scheduler's extenders, or raise limits.bodySizeMax",
     faces: { handler: berth.extender, admit: berth.admit, bodyLimitBytes: bodyBytesMax, bodiesLimitBytes },
   });
   let debug: Opened;
@@ -67,6 +70,7 @@ export async function serveBerth(options: ServeOptions): Promise<Served> {
       purpose: "metrics and explanations",
       where: config.debugListen,
       tls: { section: "debugTls", paths: config.debugTls },
+      remedy: "it is to be one Pod",
       faces: {
         handler: berth.debug,
         ...(berth.admitDebug && { admit: berth.admitDebug }),
@@ -89,8 +93,8 @@ export async function serveBerth(options: ServeOptions): Promise<Served> {
 }
 
 async function open(options: ServeOptions, door: Door): Promise<Opened> {
-  const { log, metrics, runtime, config } = options;
-  const { name, purpose, where, tls, faces } = door;
+  const { log, metrics, runtime } = options;
+  const { name, purpose, where, tls, remedy, faces } = door;
   const { section, paths } = tls;
   const load = paths && (() => loadTls(section, paths, runtime.wallTime()));
   const loaded = await load?.();
@@ -102,7 +106,10 @@ async function open(options: ServeOptions, door: Door): Promise<Opened> {
       ...where,
       ...(loaded && { tls: loaded.material }),
       onFault: (err) => log.error({ err }, "Broke on a request"),
-      onTooLarge: (path) => tellTooLarge(log, path, config.limits.bodyBytesMax),
+      onTooLarge: (path) => {
+        const fields = { path: path.slice(0, 100), bodyBytesMax: faces.bodyLimitBytes };
+        log.warn(fields, `Turned away a body that is too large: ${remedy}`);
+      },
       onTurnedAway: (cause) => metrics.connectionsTurnedAway.inc({ listener: name, cause }),
     });
   } catch (error) {
@@ -131,11 +138,4 @@ async function open(options: ServeOptions, door: Door): Promise<Opened> {
     late.cancel();
   };
   return { listener, close };
-}
-
-function tellTooLarge(log: Log, path: string, bodyBytesMax: number): void {
-  log.warn(
-    { path: path.slice(0, 100), bodyBytesMax },
-    "Turned away a body that is too large: set nodeCacheCapable to true in kube-scheduler's extenders, or raise limits.bodyBytesMax",
-  );
 }
