@@ -36,12 +36,13 @@ export class Interning {
   value<T>(identity: string, make: () => T): T {
     const known = this.#values.get(identity);
     if (known !== undefined) return known as T;
+    const made = make();
+    if (made === undefined) return made;
     const isFull = this.#values.size >= this.#entriesMax;
     if (isFull || this.#identitiesLength + identity.length > this.#identitiesLengthMax) {
       this.#values.clear();
       this.#identitiesLength = 0;
     }
-    const made = make();
     this.#values.set(identity, made);
     this.#identitiesLength += identity.length;
     return made;

@@ -33,6 +33,15 @@ test("long identities are kept up to a length in all", () => {
   }
 });
 
+test("what no value comes of is not kept, and takes no place, however often it is asked for", () => {
+  const interning = new Interning({ identitiesLengthMax: 1_000 });
+  const kept = {};
+  expect(interning.value("kept", () => kept)).toBe(kept);
+  for (let nth = 0; nth < 1_000; nth++) expect(interning.value("no value", () => undefined)).toBeUndefined();
+  expect(interning.value("kept", () => ({}))).toBe(kept);
+  expect(interning.length).toBe("kept".length);
+});
+
 const long = (nth: number): string => `${nth}${"x".repeat(1 << 20)}`;
 
 /** Each is written again and again by somebody who may: another long text each time. */
