@@ -1,4 +1,4 @@
-/** What of Berth's own configuration the commands for operators look at. */
+/** Berth's own configuration, as a file that a flag names, and what of it the commands for operators look at. */
 import { readFileSync } from "node:fs";
 import { type Config, ConfigError, defaults, parseConfig } from "../config.ts";
 import { type LeasePlace, type Right, rightsFor } from "../permissions/rights.ts";

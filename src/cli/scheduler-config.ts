@@ -1,7 +1,7 @@
 /** `berth scheduler-config`: the configuration that kube-scheduler needs to ask Berth. */
-
 import type { Deployment } from "../scheduler-config/deployments.ts";
 import { defaultSchedulerName, schedulerConfigYaml } from "../scheduler-config/generate.ts";
+import { bareUrl } from "../scheduler-config/view.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import { readConfigFile, readMode } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
@@ -81,5 +81,5 @@ function readUrl(written: string | undefined, mode: Deployment): string {
   if (!URL.canParse(url) || !/^https?:\/\/[^/]/.test(url)) {
     throw new Misuse(`--url ${JSON.stringify(url)} is not a URL such as "https://berth.example:10290"`);
   }
-  return `${url.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
+  return `${bareUrl(url)}/v1`;
 }

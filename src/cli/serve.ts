@@ -1,14 +1,14 @@
 /** `berth serve`: answers kube-scheduler for a real cluster. */
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { collectDefaultMetrics } from "prom-client";
-import { applyFlags, type Config, ConfigError, checkListeners, defaults, parseConfig } from "../config.ts";
+import { applyFlags, type Config, ConfigError, checkListeners, defaults } from "../config.ts";
 import { findConnection } from "../kube/kube-config.ts";
 import { Transport } from "../kube/transport.ts";
 import { createLog } from "../log.ts";
 import { createMetrics } from "../metrics.ts";
 import { startBerth } from "../server/berth.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { type ServeOptions, serveBerth } from "./listeners.ts";
 import { tellRights } from "./tell-rights.ts";
@@ -86,14 +86,12 @@ async function serveUntilStopped(options: ServeOptions, signal: AbortSignal): Pr
 
 /** @throws Misuse that names the file, the line and the key, or the flag */
 function readConfig(path: string | undefined, flags: Parameters<typeof applyFlags>[1]): Config {
+  const written = readConfigFile("--config", path);
   try {
-    const config = applyFlags(path === undefined ? defaults : parseConfig(readFileSync(path, "utf8"), path), flags);
+    const config = applyFlags(written, flags);
     checkListeners(config);
     return config;
   } catch (error) {
-    if (error instanceof ConfigError) throw new Misuse(error.message);
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new Misuse(`--config ${path}: ${code === "ENOENT" ? "no such file" : message}`);
+    throw error instanceof ConfigError ? new Misuse(error.message) : error;
   }
 }

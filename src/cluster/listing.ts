@@ -4,7 +4,7 @@
  */
 import { kindInfo } from "../apis/kubernetes.ts";
 import type { ApiClient } from "../kube/client.ts";
-import type { Answer, Failure } from "../kube/outcome.ts";
+import { type Answer, type Failure, fieldsOf } from "../kube/outcome.ts";
 import type { Kind, ObjectKey } from "../scheduling/objects.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Pace } from "./pace.ts";
@@ -151,8 +151,4 @@ function readPage({ body, bytes }: Answer): Page | Failure {
     version: resourceVersion,
     bytes,
   };
-}
-
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -13,12 +13,12 @@
  */
 import { keyOf, versionOf } from "../apis/kubernetes.ts";
 import type { ApiClient, WatchEvent } from "../kube/client.ts";
-import type { Failure } from "../kube/outcome.ts";
+import { type Failure, fieldsOf } from "../kube/outcome.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
 import type { Kind } from "../scheduling/objects.ts";
 import { Backoff } from "./backoff.ts";
-import { fieldsOf, list, Marks, type Mirror, sweep } from "./listing.ts";
+import { list, Marks, type Mirror, sweep } from "./listing.ts";
 import type { Pace } from "./pace.ts";
 import { Silence } from "./silence.ts";
 import { type EventType, isEventType, isInitialEnd, watchPath } from "./watch-path.ts";

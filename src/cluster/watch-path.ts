@@ -1,7 +1,7 @@
 /** What a watch asks for, and what its events say of themselves. */
 import { kindInfo } from "../apis/kubernetes.ts";
+import { fieldsOf } from "../kube/outcome.ts";
 import type { Kind } from "../scheduling/objects.ts";
-import { fieldsOf } from "./listing.ts";
 
 /** The server ends watches after this, spread so that not all kinds reconnect at once. */
 const watchSecondsMin = 300;

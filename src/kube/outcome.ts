@@ -61,8 +61,9 @@ function readRetryAfter(
   return ms > 0 ? Math.min(ms, retryAfterMsMax) : undefined;
 }
 
-function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
-  return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
+/** Of an object in an answer; none where it is no object. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** No answer: refused, reset, timed out, or the caller gave up. */

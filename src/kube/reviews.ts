@@ -1,7 +1,7 @@
 /** TokenReview and SubjectAccessReview: who holds a token, and whether he may read a path, as the API server says. */
 import { createHash } from "node:crypto";
 import type { ApiClient } from "./client.ts";
-import type { Outcome } from "./outcome.ts";
+import { fieldsOf, type Outcome } from "./outcome.ts";
 
 /** As TokenReview gives it, and SubjectAccessReview takes it. */
 export interface ReviewedUser {
@@ -84,8 +84,4 @@ function areTexts(value: unknown): value is readonly string[] {
 
 function isExtra(value: unknown): value is Readonly<Record<string, readonly string[]>> {
   return typeof value === "object" && value !== null && Object.values(value).every(areTexts);
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
