@@ -2,8 +2,7 @@
  * `npm run bench -- soak`: a million filter and prioritize calls while the cluster changes without end. The heap and what is open
  * may not grow with the calls, and once everybody has gone every collection has as many entries as it had before.
  */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { bytesInUse, slopeOf } from "./growth.ts";
 import type { Budget } from "./measure.ts";
 import { Churn } from "./soak/churn.ts";
 import { sizesOf } from "./soak/sizes.ts";
@@ -122,27 +121,8 @@ export async function runSoak(options: SoakOptions): Promise<Soak> {
   };
 }
 
-/** Of the line that lies nearest to the points, by least squares. */
-export function slopeOf(points: readonly (readonly [number, number])[]): number {
-  const mean = (of: 0 | 1): number => points.reduce((sum, point) => sum + point[of], 0) / points.length;
-  const [meanX, meanY] = [mean(0), mean(1)];
-  let product = 0;
-  let square = 0;
-  for (const [x, y] of points) {
-    product += (x - meanX) * (y - meanY);
-    square += (x - meanX) ** 2;
-  }
-  return product / square;
-}
-
 function sizesAt({ berth, timers }: World): Map<string, number> {
   return sizesOf(berth).set("timers", timers);
-}
-
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  for (let count = 0; count < 2; count++) collect();
 }
 
 async function sampleOf(calls: number, { timers }: World): Promise<Sample> {
@@ -152,9 +132,7 @@ async function sampleOf(calls: number, { timers }: World): Promise<Sample> {
     await new Promise((resolve) => setImmediate(resolve));
     handles = Math.min(handles, process.getActiveResourcesInfo().length);
   }
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return { calls, heapBytes: heapUsed + external, handles, timers };
+  return { calls, heapBytes: bytesInUse(), handles, timers };
 }
 
 function countsOf(state: Record<string, unknown>): Record<string, number> {

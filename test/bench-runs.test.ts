@@ -1,8 +1,9 @@
 /** The benches that run for long, in their small size, and that each of them can fail. */
 import { expect, test } from "vitest";
+import { slopeOf } from "../bench/growth.ts";
 import { budgetLines, isWithin } from "../bench/measure.ts";
 import { overloadCounts, runOverload } from "../bench/overload.ts";
-import { grown, runSoak, type SoakOptions, slopeOf, soakBudgets } from "../bench/soak.ts";
+import { grown, runSoak, type SoakOptions, soakBudgets } from "../bench/soak.ts";
 import type { HttpReply } from "../src/runtime/runtime.ts";
 import type { BerthOptions } from "../src/server/berth.ts";
 

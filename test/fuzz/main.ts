@@ -22,12 +22,12 @@ const usage = `Usage: npm run fuzz [-- --seed N] [--requests N] [--from N] [--pl
 
 /** What heap and buffers may rise by over a run, caches once filled: less than one request in a thousand leaves a body behind. */
 const growthMaxBytes = 8 << 20;
-/** A shorter run is for its findings: its growth is that of caches. */
-const nodesOfObjects = 10;
-const idleConnections = 10_000;
 /** What a planted leak must show. */
 const leakMinBytes = 1 << 20;
+/** A shorter run is for its findings: its growth is that of caches. */
 const fillFrom = 20_000;
+const nodesOfObjects = 10;
+const idleConnections = 10_000;
 const say = (line = ""): void => void process.stdout.write(`${line}\n`);
 
 process.exitCode = await main();
