@@ -1,5 +1,5 @@
 /** What real kube-scheduler makes of the files that are generated, and of each that `berth check-config` finds a mistake in. */
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -7,24 +7,24 @@ import { deployments } from "../../src/scheduler-config/deployments.ts";
 import { mistakeOf } from "../../src/scheduler-config/findings.ts";
 import { schedulerConfigYaml } from "../../src/scheduler-config/generate.ts";
 import { cases, optionsOf, rightFiles, tls } from "../scheduler-config/cases.ts";
+import { Authority, writePair } from "../support/certificates.ts";
 import type { Facts } from "./control-plane.ts";
 import { onPlane } from "./on-plane.ts";
 
 /** With certificates and a kubeconfig that are there, in the place of those that the file names. */
 function settled(text: string, { kubeconfig }: Facts, folder: string): string {
   return text
-    .replaceAll(tls.caFile, join(folder, "tls.crt"))
+    .replaceAll(tls.caFile, join(folder, "ca.crt"))
     .replaceAll(tls.certFile, join(folder, "tls.crt"))
     .replaceAll(tls.keyFile, join(folder, "tls.key"))
     .replaceAll("/etc/kubernetes/scheduler.conf", kubeconfig);
 }
 
-function prepare({ folder }: Facts): string {
+async function prepare({ folder }: Facts): Promise<string> {
   const made = join(folder, "scheduler-config");
   mkdirSync(made, { recursive: true });
-  const files = ["-keyout", join(made, "tls.key"), "-out", join(made, "tls.crt")];
-  const subject = ["-subj", "/CN=berth", "-days", "1", "-nodes"];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", ...subject, ...files], { stdio: "ignore" });
+  const authority = await Authority.make();
+  writePair(made, await authority.issue({ name: "system:kube-scheduler" }), authority.cert);
   return made;
 }
 
@@ -59,7 +59,7 @@ interface Shown {
 }
 
 async function loadAll<T extends Shown>(facts: Facts, all: readonly T[]): Promise<(Loaded & { shown: T })[]> {
-  const folder = prepare(facts);
+  const folder = await prepare(facts);
   const found: (Loaded & { shown: T })[] = [];
   for (const [index, shown] of all.entries()) {
     const path = join(folder, `${index}.yaml`);
