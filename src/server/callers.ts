@@ -96,7 +96,7 @@ export class Callers {
   }
 }
 
-/** Kubelet's probes say nothing of who they are, and learn nothing but yes or no. */
+/** Kubelet's probes say nothing of who they are, and learn whether Berth is ready and, where it is not, why. */
 export function isProbe({ method, path }: RequestHead): boolean {
   const asked = pathOf(path);
   return method === "GET" && (asked === "/livez" || asked === "/readyz");

@@ -217,7 +217,7 @@ test("those who ask the same at once share one review; of others so many are ask
   expect(verdictOf(await guard.admit(bearer("made-up-9")))).toBe("in");
 });
 
-test("what is remembered is bounded, and holds no token", async () => {
+test("what is remembered is bounded by the number of tokens", async () => {
   const api = new Api();
   const guard = api.guard(undefined, { rememberedMax: 10 });
   for (let nth = 0; nth < 30; nth++) await guard.admit(bearer(`bad-${nth}`));
