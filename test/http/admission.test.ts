@@ -11,7 +11,9 @@ afterEach(async () => {
   for (const listener of open.splice(0)) await listener.closeNow();
 });
 
-async function serve(handler: Exchange, admit: (head: RequestHead) => Admission): Promise<Listener> {
+type Admit = (head: RequestHead) => Admission | Promise<Admission>;
+
+async function serve(handler: Exchange, admit: Admit): Promise<Listener> {
   const listener = await listen({ handler, admit, host: "127.0.0.1", port: 0, bodyLimitBytes: 1 << 20 });
   open.push(listener);
   return listener;
@@ -132,6 +134,35 @@ test("whoever came in leaves once: served, too large, of no known form, broken o
   }, "served");
   for (let count = 0; count < 20; count++) await turn();
   expect(left).toEqual(expected);
+});
+
+test("whoever goes while it is found out whether he may come in leaves his place too", async () => {
+  const left: Departure[] = [];
+  let decide: (admission: Admission) => void = () => {};
+  let asked = 0;
+  const listener = await serve(served, () => {
+    asked++;
+    return new Promise((resolve) => {
+      decide = resolve;
+    });
+  });
+  const client = new Client(listener);
+  client.post("/", 2, "{}");
+  await until(() => asked === 1);
+  client.socket.destroy();
+  await until(() => client.socket.closed);
+  for (let count = 0; count < 20; count++) await turn();
+  decide({ kind: "admitted", isLong: false, leave: (departure) => void left.push(departure) });
+  await until(() => left.length > 0);
+  expect(left).toEqual(["callerGone"]);
+});
+
+test("a body that becomes too long as it comes is answered 413, and its connection ends then", async () => {
+  const client = new Client(await serve(served, counting(false).admit));
+  client.post("/", "chunked");
+  for (let count = 0; count < 40; count++) client.socket.write(`10000\r\n${"x".repeat(1 << 16)}\r\n`);
+  await until(() => client.statuses.length === 1 && client.socket.closed);
+  expect(client.statuses).toEqual([413]);
 });
 
 test("long work is done one piece a turn: who asks for little is not kept waiting for all of it", async () => {

@@ -99,6 +99,12 @@ test("an authority that has expired may stand beside the one that follows it", a
   expect((await load()).ok).toBe(true);
 });
 
+test("a pair that goes together, with a key too short to be served with", async () => {
+  files = writePair(folder, await authority.issue({ name: "berth", isShort: true }), authority.cert);
+  const found = await load();
+  expect(found.ok || found.problem).toMatch(/^tls\.certFile \S+ cannot be served with: .*too small$/);
+});
+
 test("two certificates without a line end between them are two", async () => {
   const [first, second] = [authority.cert.trimEnd(), (await Authority.make("next")).cert.trimEnd()];
   files = writePair(folder, { ...good, cert: `Bag Attributes\n${good.cert.trimEnd()}${second}` }, first + second);

@@ -79,11 +79,13 @@ test("a certificate of the authority is believed, and has the names that stand i
 });
 
 test("a wildcard and a second common name are nobody's name", async () => {
-  const wildcard = await peerOf(await authority.issue({ name: "x", dns: ["*.example"] }));
-  expect(["a.example", "*.example"].filter((name) => wildcard?.isNamed(name))).toEqual(["*.example"]);
-  const two = await peerOf(await authority.issue({ name: ["node", "system:kube-scheduler"] }));
+  const wildcard = await peerOf(await authority.issue({ name: "x", dns: ["*.berth.example"] }));
+  expect(["a.berth.example", "*.berth.example"].filter((name) => wildcard?.isNamed(name))).toEqual(["*.berth.example"]);
+  // Without a DNS name OpenSSL would take each common name for one.
+  const names = ["node.example", "system:kube-scheduler", "scheduler.example"];
+  const two = await peerOf(await authority.issue({ name: names, usage: "client" }));
   expect(two?.problem).toBeUndefined();
-  expect(["node", "system:kube-scheduler"].filter((name) => two?.isNamed(name))).toEqual([]);
+  expect(names.filter((name) => two?.isNamed(name))).toEqual([]);
 });
 
 const strangers: Record<string, { with: () => Promise<ConnectionOptions>; want: Peer["problem"] }> = {
@@ -204,6 +206,16 @@ test("where the authorities change, connections that stand end with their next r
   await call(listener, { agent });
   const problems = heads.map(({ peer }) => peer?.problem);
   expect(problems).toEqual([undefined, undefined, "untrusted"]);
+  agent.destroy();
+});
+
+test("where the authorities change, a connection whose caller is turned away ends too", async () => {
+  const refusal = { status: 401, headers: {}, body: "{}" };
+  const { listener } = await serve({ admit: () => ({ kind: "refused", reply: refusal }) });
+  const agent = agentWith();
+  expect(await call(listener, { agent })).toMatchObject({ status: 401, connection: "keep-alive" });
+  listener.renewTls({ ...server, ca: foreign.cert });
+  expect(await call(listener, { agent })).toMatchObject({ status: 401, connection: "close" });
   agent.destroy();
 });
 

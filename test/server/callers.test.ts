@@ -171,6 +171,14 @@ test("a yes to a second path is no older than the yes to the token", async () =>
   expect(verdicts).toEqual([401, 401]);
 });
 
+test("a yes to one verb and path is none to another, though it is remembered", async () => {
+  const guard = new Api().guard();
+  const asked = [bearer("good"), bearer("good", "/metrics", "POST"), bearer("good", "/debug/state"), bearer("good")];
+  const verdicts = [];
+  for (const one of asked) verdicts.push(verdictOf(await guard.admit(one)));
+  expect(verdicts).toEqual(["in", 403, 403, "in"]);
+});
+
 const failed = { kind: "failed", why: "no answer within 3000 ms" } as const;
 
 test.for(["token", "access"] as const)(

@@ -5,6 +5,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as x509 from "@peculiar/x509";
 
+/** As short as OpenSSL reads and does not serve with. */
+const short = {
+  name: "RSASSA-PKCS1-v1_5",
+  hash: "SHA-256",
+  modulusLength: 1_024,
+  publicExponent: new Uint8Array([1, 0, 1]),
+} as const;
 const signing = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const dayMs = 86_400_000;
 
@@ -24,6 +31,8 @@ export interface Wanted {
   readonly usage?: "client" | "server";
   /** Since now. */
   readonly beginsMs?: number;
+  /** With a key that is too short to be served with. */
+  readonly isShort?: boolean;
 }
 
 let serials = 0;
@@ -57,8 +66,8 @@ export class Authority {
   }
 
   /** Good for 127.0.0.1 and localhost too. */
-  async issue({ name, dns = [], lifeMs = dayMs, beginsMs, usage }: Wanted): Promise<Pair> {
-    const keys = await webcrypto.subtle.generateKey(signing, true, ["sign", "verify"]);
+  async issue({ name, dns = [], lifeMs = dayMs, beginsMs, usage, isShort = false }: Wanted): Promise<Pair> {
+    const keys = await webcrypto.subtle.generateKey(isShort ? short : signing, true, ["sign", "verify"]);
     const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
     const usages = usage === undefined ? [clientAuth, serverAuth] : [usage === "client" ? clientAuth : serverAuth];
     const certificate = await x509.X509CertificateGenerator.create({
