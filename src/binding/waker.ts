@@ -101,7 +101,7 @@ export class Waker {
 
   async #tick(): Promise<void> {
     const { runtime, cluster } = this.#deps;
-    if (!cluster.readiness().ready || runtime.now() < this.#awayUntil) return;
+    if (!cluster.readiness().ready) return;
     let looks = 0;
     for (const [uid, waiting] of [...this.#waiting]) {
       if (looks >= looksPerTickMax || this.#closed || runtime.now() < this.#awayUntil) return;
