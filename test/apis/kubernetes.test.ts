@@ -657,6 +657,17 @@ test("a megabyte of annotations is not kept", () => {
   expect(read.ok && [...read.object.annotations]).toEqual([]);
 });
 
+test("of a Pod's nodeSelector no more labels are kept than a hundred, and none that are longer than two names", () => {
+  const pod = makePod("p", []);
+  const kept = (labels: Record<string, string>): number => {
+    const read = translate("pod", { ...pod, spec: { ...(pod["spec"] as object), nodeSelector: labels } });
+    return read.ok ? (read.object.nodeSelector?.requirements.length ?? 0) : Number.NaN;
+  };
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, "a"]));
+  expect([kept(many(100)), kept(many(101))]).toEqual([100, 100]);
+  expect([kept({ a: "x".repeat(505), b: "c" }), kept({ a: "x".repeat(506), b: "c" })]).toEqual([2, 1]);
+});
+
 test("a value nested without end is a fault, not a crash", () => {
   let deep: unknown = 1;
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];

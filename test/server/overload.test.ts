@@ -5,6 +5,9 @@ import { createMetrics } from "../../src/metrics.ts";
 import { silentLog } from "../../src/runtime/log.ts";
 import type { Admission, Departure } from "../../src/runtime/runtime.ts";
 import { Calls } from "../../src/server/calls.ts";
+import type { Readiness } from "../../src/server/parts.ts";
+import { createServer } from "../../src/server/server.ts";
+import { TestServer } from "./support.ts";
 
 const limits = { ...defaults.limits, callsMax: 2, bodyBytesMax: 1_000, bindBodyBytesMax: 100 };
 const binding = { ...defaults.binding, inProgressMax: 1, queuedMax: 1 };
@@ -104,4 +107,15 @@ test("those for whom nothing was done are counted by the cause, and have left th
     }),
   );
   expect([door.ask("/v1/filter"), door.ask("/v1/filter")]).toEqual(["in", "in"]);
+});
+
+test("a Berth that does not lead ends the connection of whoever it refuses unread, as of those it answers", () => {
+  const { parts } = new TestServer({ limits: { ...limits, callsMax: 0 } });
+  const refusal = (ready: Readiness): unknown => {
+    const { admit } = createServer({ ...parts, leadership: { ...parts.leadership, readiness: () => ready } });
+    const admission = admit({ method: "POST", path: "/v1/filter", bodyBytes: 2 });
+    return admission.kind === "refused" && [admission.reply.status, admission.reply.headers["connection"]];
+  };
+  expect(refusal({ ready: true })).toEqual([503, undefined]);
+  expect(refusal({ ready: false, why: "follower" })).toEqual([503, "close"]);
 });

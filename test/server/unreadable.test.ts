@@ -1,6 +1,8 @@
 /** Objects that cannot be read: whoever needs one is told its name and the field, by the verbs and on the debug pages. */
 import { expect, test } from "vitest";
+import { className } from "../../src/scheduling/names.ts";
 import { makeClass, makeDriver, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { World } from "../support/world.ts";
 import { extenderArgs, TestServer } from "./support.ts";
 
 const pod = makePod("p", ["x"]);
@@ -48,10 +50,20 @@ test.for(Object.entries(needed))("%s, which the Pod needs", async ([, { objects,
   expect(server.world.state.reservations.holds.count).toBe(0);
 });
 
-test("a driver that cannot be read is nothing to a class that is never provisioned from", async () => {
+test("a driver that cannot be read is nothing to a class of another", async () => {
   const server = new TestServer().add(makeNode("n1"), makePVC("x"), makePV("a", { on: "n1" }));
   server.add(brokenSpec(makeDriver("csi.example"), 7));
   expect((await server.post("/v1/filter", extenderArgs(pod, ["n1"]))).json).toMatchObject({ NodeNames: ["n1"] });
+});
+
+test("nor is its own driver to a class that is static by the configuration", () => {
+  const fitting = (how: "static" | "dynamic") => {
+    const world = new World({ provisioning: new Map([[className("csi"), how]]) });
+    world.add(makeNode("n1"), csi, makePVC("x", { class: "csi" }), makePV("a", { on: "n1", class: "csi" }));
+    world.add(brokenSpec(makeDriver("csi.example"), 7));
+    return world.fitting(world.pod("p", "x"));
+  };
+  expect([fitting("static"), fitting("dynamic")]).toEqual([["n1"], []]);
 });
 
 test("one node of several that cannot be read is refused alone", async () => {
