@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -131,6 +131,22 @@ test("metrics and explanations have a listener of their own", async () => {
   expect(metrics.text).toContain("nodejs_eventloop_lag_p99_seconds");
   expect((await call(debugPort, "GET", "/debug/explain/d/nobody")).status).toBe(404);
   expect((await call(extenderPort, "GET", "/metrics")).status).toBe(404);
+});
+
+test("the debug listener has 256 connections, and whoever takes them all takes none of kube-scheduler's", async () => {
+  const sockets = Array.from({ length: 300 }, () => connect(debugPort, "127.0.0.1").on("error", () => {}));
+  const over = (): number => sockets.filter(({ closed, readableEnded }) => closed || readableEnded).length;
+  for (const socket of sockets) socket.resume();
+  // One of them may be the connection of the calls before.
+  await expect.poll(over).toBeGreaterThanOrEqual(44);
+  expect((await call(extenderPort, "POST", "/v1/filter", free)).status).toBe(200);
+  expect(over()).toBeLessThanOrEqual(45);
+  for (const socket of sockets) socket.destroy();
+  const isCounted = async (): Promise<boolean> => {
+    const reply = await call(debugPort, "GET", "/metrics").catch(() => undefined);
+    return /connections_turned_away_total\{listener="debug",cause="tooMany"\} 4[45]/.test(reply?.text ?? "");
+  };
+  await expect.poll(isCounted).toBe(true);
 });
 
 const serve = (...argv: string[]) => runCommand(serveCommand, argv, { runtime: nodeRuntime });
