@@ -30,6 +30,10 @@ export function leaseOf({ leaderElection }: Config): LeasePlace {
 }
 
 /** What a Berth of this configuration uses in this deployment. */
-export function rightsOf({ leaderElection }: Config, mode: Deployment): readonly Right[] {
-  return rightsFor({ binds: mode !== "filter-only", elects: leaderElection.mode !== "off" });
+export function rightsOf({ leaderElection, debugTls, debugAccess }: Config, mode: Deployment): readonly Right[] {
+  return rightsFor({
+    binds: mode !== "filter-only",
+    elects: leaderElection.mode !== "off",
+    reviews: debugTls !== undefined && debugAccess.tokenReviews,
+  });
 }

@@ -18,15 +18,15 @@ Prints the KubeSchedulerConfiguration for "kube-scheduler --config", with a word
       --config FILE          Berth's configuration: bind waits for as long as it says, and ten seconds more
       --kubeconfig FILE      kube-scheduler's (default none for a second scheduler, else /etc/kubernetes/scheduler.conf)
       --ca-file FILE         what kube-scheduler trusts at an https URL (default ${tlsFolder()}ca.crt)
-      --cert-file FILE       what it shows of itself there (default ${tlsFolder()}tls.crt)
-      --key-file FILE        the key of that (default ${tlsFolder()}tls.key)
+      --cert-file FILE       what it shows of itself there (default ${tlsFolder()}scheduler.crt)
+      --key-file FILE        the key of that (default ${tlsFolder()}scheduler.key)
       --server-name NAME     the name in Berth's certificate, where that is not the one in the URL
 
 Files are named as kube-scheduler finds them. "berth check-config" looks at the result.
 `;
 
 function tlsFolder(): string {
-  return "/etc/kubernetes/pki/berth/";
+  return "/etc/berth/";
 }
 
 export const schedulerConfigCommand: Command = (argv, io) =>
@@ -57,8 +57,8 @@ async function printConfig(argv: readonly string[], io: CommandIo): Promise<numb
   const serverName = options["server-name"];
   const tls = isHttps && {
     caFile: options["ca-file"] ?? `${tlsFolder()}ca.crt`,
-    certFile: options["cert-file"] ?? `${tlsFolder()}tls.crt`,
-    keyFile: options["key-file"] ?? `${tlsFolder()}tls.key`,
+    certFile: options["cert-file"] ?? `${tlsFolder()}scheduler.crt`,
+    keyFile: options["key-file"] ?? `${tlsFolder()}scheduler.key`,
     ...(serverName !== undefined && { serverName }),
   };
   const isSecond = mode === "second-scheduler";

@@ -6,7 +6,7 @@ import { type KindInfo, kindInfo } from "../apis/kubernetes.ts";
 import { type Kind, kinds } from "../scheduling/objects.ts";
 
 /** What of Berth needs a right. A deployment that leaves a part out needs none of its rights. */
-export const parts = ["read", "bind", "wake", "lease"] as const;
+export const parts = ["read", "bind", "wake", "lease", "debug"] as const;
 export type Part = (typeof parts)[number];
 
 export const partTitles: Readonly<Record<Part, string>> = {
@@ -14,6 +14,7 @@ export const partTitles: Readonly<Record<Part, string>> = {
   bind: "Binding volumes and Pods; not needed where Berth only filters",
   wake: "Waking refused Pods; not needed with leaderElection.mode off",
   lease: "The Lease; not needed with leaderElection.mode off",
+  debug: "Who may look at the debug listener, by token; needed with debugTls and debugAccess.tokenReviews",
 };
 
 type Verb = "get" | "list" | "watch" | "create" | "update" | "patch";
@@ -166,17 +167,46 @@ const leasing: readonly Right[] = [
   },
 ];
 
-export const allRights: readonly Right[] = [...caches, ...liveReads, ...binding, waking, ...leasing];
+const looking: readonly Right[] = [
+  {
+    part: "debug",
+    group: "authentication.k8s.io",
+    resource: "tokenreviews",
+    verb: "create",
+    on: "cluster",
+    why: "whose a token is that comes to the debug listener",
+    without: "nobody gets in by token, Prometheus neither",
+  },
+  {
+    part: "debug",
+    group: "authorization.k8s.io",
+    resource: "subjectaccessreviews",
+    verb: "create",
+    on: "cluster",
+    why: "whether its user may read the path",
+    without: "nobody gets in by token, Prometheus neither",
+  },
+];
+
+export const allRights: readonly Right[] = [...caches, ...liveReads, ...binding, waking, ...leasing, ...looking];
 
 export interface Needs {
   /** Whether kube-scheduler leaves bind to Berth. */
   readonly binds: boolean;
   /** Whether the configuration has a Lease. */
   readonly elects: boolean;
+  /** Whether the debug listener takes tokens. */
+  readonly reviews: boolean;
 }
 
-export function rightsFor({ binds, elects }: Needs): readonly Right[] {
-  const needed: Readonly<Record<Part, boolean>> = { read: true, bind: binds, wake: elects, lease: elects };
+export function rightsFor({ binds, elects, reviews }: Needs): readonly Right[] {
+  const needed: Readonly<Record<Part, boolean>> = {
+    read: true,
+    bind: binds,
+    wake: elects,
+    lease: elects,
+    debug: reviews,
+  };
   return allRights.filter(({ part }) => needed[part]);
 }
 

@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkPermissionsCommand } from "../../src/cli/check-permissions.ts";
 import { type Listener, listen } from "../../src/http/listener.ts";
-import { allRights } from "../../src/permissions/rights.ts";
+import { rightsFor } from "../../src/permissions/rights.ts";
 import { nodeRuntime as runtime } from "../../src/runtime/node-runtime.ts";
 import type { Exchange } from "../../src/runtime/runtime.ts";
 import { ApiServer } from "../../src/sandbox/api-server.ts";
 import { kubeconfigFor } from "../../src/sandbox/kubeconfig.ts";
 import { runCommand } from "./support.ts";
 
+const rights = rightsFor({ binds: true, elects: true, reviews: false });
 const directory = mkdtempSync(join(tmpdir(), "berth-permissions-"));
 const kubeconfig = join(directory, "kubeconfig");
 let api: Listener;
@@ -43,7 +44,7 @@ test("with every right it prints them all and exits 0", async () => {
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(/^RIGHT +GRANTED +FOR, OR WHAT FAILS WITHOUT IT\n/);
   expect(stdout).toMatch(/^patch persistentvolumes +yes +claimRef/m);
-  expect(stdout).toContain(`\n${allRights.length} of ${allRights.length} rights are granted\n`);
+  expect(stdout).toContain(`\n${rights.length} of ${rights.length} rights are granted\n`);
 });
 
 test("a missing right is named with what fails without it, and the exit is 1", async () => {
@@ -59,6 +60,16 @@ test("a missing right is named with what fails without it, and the exit is 1", a
   expect(rows.filter(({ granted }) => !granted).map(({ right }) => right)).toEqual(["patch persistentvolumes"]);
   const filtering = await check("--kubeconfig", kubeconfig, "--mode", "filter-only");
   expect(filtering.code).toBe(0);
+});
+
+test("what the debug listener needs is asked where the configuration has it take tokens", async () => {
+  const config = join(directory, "config.yaml");
+  const head = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+  writeFileSync(config, `${head}debugTls: { certFile: /tls.crt, keyFile: /tls.key }\n`);
+  const { stdout } = await check("--kubeconfig", kubeconfig, "--config", config, "-o", "json");
+  const asked = (JSON.parse(stdout) as { right: string }[]).map(({ right }) => right);
+  expect(asked).toContain("create tokenreviews.authentication.k8s.io");
+  expect(asked).toHaveLength(rights.length + 2);
 });
 
 test("a cluster that cannot be asked is one line and exit 2", async () => {

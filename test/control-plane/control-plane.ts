@@ -6,6 +6,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rightsFor } from "../../src/permissions/rights.ts";
 import { Authority } from "../support/certificates.ts";
 import { berthEntries, startKubeScheduler } from "./kube-scheduler.ts";
 import { freePorts, Processes } from "./processes.ts";
@@ -93,7 +94,8 @@ async function startAll({ programs, version, folder, processes, link }: Start): 
       ...controllerFlags(kubeconfig, kcm),
     ]);
   startControllers();
-  await grant(transport.exchange, { account: "berth", lease: "berth" });
+  const rights = rightsFor({ binds: true, elects: true, reviews: false });
+  await grant(transport.exchange, { account: "berth", lease: "berth", rights });
   const kubeconfigOf = async (who: "berth" | "kube-scheduler"): Promise<string> => {
     const path = join(folder, `${who}-own-kubeconfig`);
     writeKubeconfig(path, link ? await link(who, server) : server, who === "berth" ? berthToken : adminToken);

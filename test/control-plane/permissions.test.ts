@@ -120,7 +120,9 @@ onPlane("with the roles of berth rbac alone every kind of claim is bound, and no
     const used = new Set(calls.map(titleOfCall));
     const listed = new Set([...allRights.map(title), `${ownReview.verb} ${ownReview.resource}.${ownReview.group}`]);
     expect([...used].filter((one) => !listed.has(one))).toEqual([]);
-    expect([...listed].filter((one) => !used.has(one))).toEqual([]);
+    // Nobody comes to its debug listener with a token.
+    const looking = new Set(allRights.filter(({ part }) => part === "debug").map(title));
+    expect([...listed].filter((one) => !used.has(one) && !looking.has(one))).toEqual([]);
   }),
 );
 
@@ -162,7 +164,8 @@ async function lookPastTheCache({ stage, given }: Lab, { url }: Audited): Promis
 
 async function check({ facts }: Reached) {
   const config = join(facts.folder, "audited-check.yaml");
-  writeFileSync(config, configurationOf({ leaderElection: { resourceName: leaseName } }));
+  const debugTls = { certFile: "/not-looked-at.crt", keyFile: "/not-looked-at.key" };
+  writeFileSync(config, configurationOf({ leaderElection: { resourceName: leaseName }, debugTls }));
   const argv = ["--kubeconfig", kubeconfigOf(facts), "--config", config, "-o", "json"];
   const { code, stdout, stderr } = await runCommand(checkPermissionsCommand, argv, { runtime });
   expect(stderr).toBe("");

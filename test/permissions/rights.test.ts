@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { kindInfo } from "../../src/apis/kubernetes.ts";
 import { defaults } from "../../src/config.ts";
-import { allRights, rightsFor, titleOf } from "../../src/permissions/rights.ts";
+import { ApiClient } from "../../src/kube/client.ts";
+import { reviewAccess, reviewToken } from "../../src/kube/reviews.ts";
+import { allRights, type Needs, rightsFor, titleOf } from "../../src/permissions/rights.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { Berths } from "../election/berths.ts";
 import { base, Cluster } from "../server/berth-world.ts";
@@ -44,6 +46,16 @@ async function filterWith(
   await cluster.runtime.advance(4_000);
 }
 
+/** Somebody comes to the debug listener with a token. */
+async function lookWithToken(calls: CallLog): Promise<void> {
+  const { server, runtime } = new Cluster();
+  const exchange = calls.over(server.exchange);
+  const client = new ApiClient({ runtime, exchange, userAgent: "berth", timeoutMs: 3_000 });
+  const found = await reviewToken(client, "token");
+  if (found.kind !== "user") throw new Error(`the sandbox knows no user: ${found.kind}`);
+  await reviewAccess(client, found.user, { path: "/metrics", verb: "get" });
+}
+
 test("every right of the list is used, and nothing outside it is asked", { timeout: 60_000 }, async () => {
   const calls = new CallLog();
   await play("static-and-dynamic", calls);
@@ -65,6 +77,8 @@ test("every right of the list is used, and nothing outside it is asked", { timeo
   await berths.nodes("n1");
   await berths.add("a", "answers", undefined, calls.over);
   await berths.runtime.advance(10_000);
+
+  await lookWithToken(calls);
 
   expect({ strange: [...calls.strange] }).toEqual({ strange: [] });
   const unused = allRights.flatMap((_, number) => (calls.used.has(number) ? [] : [number]));
@@ -95,10 +109,12 @@ test("a call outside the list is noticed, and so is one on another object than t
 });
 
 test("a deployment that leaves a part out needs none of its rights", () => {
-  const of = (binds: boolean, elects: boolean) => [...new Set(rightsFor({ binds, elects }).map(({ part }) => part))];
-  expect(of(true, true)).toEqual(["read", "bind", "wake", "lease"]);
-  expect(of(false, true)).toEqual(["read", "wake", "lease"]);
-  expect(of(true, false)).toEqual(["read", "bind"]);
+  const of = (needs: Needs) => [...new Set(rightsFor(needs).map(({ part }) => part))];
+  const all = { binds: true, elects: true, reviews: true };
+  expect(of(all)).toEqual(["read", "bind", "wake", "lease", "debug"]);
+  expect(of({ ...all, binds: false })).toEqual(["read", "wake", "lease", "debug"]);
+  expect(of({ ...all, elects: false })).toEqual(["read", "bind", "debug"]);
+  expect(of({ ...all, reviews: false })).toEqual(["read", "bind", "wake", "lease"]);
 });
 
 test("docs/permissions.md tells each right, what it is for and what fails without it", () => {

@@ -7,7 +7,8 @@ import { rolesYaml } from "../../src/permissions/roles.ts";
 
 const lease = { namespace: "kube-system", name: "berth" };
 const account = { namespace: "kube-system", name: "berth" };
-const everything = { binds: true, elects: true };
+const everything = { binds: true, elects: true, reviews: true };
+const usual = { ...everything, reviews: false };
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -52,7 +53,7 @@ function wanted(rights: readonly Right[]): string[] {
     .sort();
 }
 
-test.for([everything, { binds: false, elects: true }, { binds: true, elects: false }, { binds: false, elects: false }])(
+test.for([everything, usual, { ...usual, binds: false }, { ...usual, elects: false }])(
   "the roles grant the rights that are needed and no others: %o",
   (needs) => {
     expect(granted(rolesOf(needs))).toEqual(wanted(rightsFor(needs)));
@@ -75,14 +76,13 @@ test("no role grants by a wildcard, and none grants a deletion, secrets, or writ
     "persistentvolumes",
     "pods/binding",
     "pods/status",
+    "subjectaccessreviews",
+    "tokenreviews",
   ]);
 });
 
 test("a Berth without a Lease needs no Role", () => {
-  expect(rolesOf({ binds: true, elects: false }).map(({ kind }) => kind)).toEqual([
-    "ClusterRole",
-    "ClusterRoleBinding",
-  ]);
+  expect(rolesOf({ ...usual, elects: false }).map(({ kind }) => kind)).toEqual(["ClusterRole", "ClusterRoleBinding"]);
 });
 
 test("each role is bound to the account, in the namespace of the Lease where it is that one's", () => {
@@ -102,8 +102,8 @@ test("each role is bound to the account, in the namespace of the Lease where it 
 });
 
 test.for([
-  ["manifests/rbac.yaml", everything] as const,
-  ["manifests/rbac-filter-only.yaml", { binds: false, elects: true }] as const,
+  ["manifests/rbac.yaml", usual] as const,
+  ["manifests/rbac-filter-only.yaml", { ...usual, binds: false }] as const,
 ])("%s is what `berth rbac` prints", ([path, needs]) => {
   expect(readFileSync(path, "utf8")).toBe(rolesYaml({ rights: rightsFor(needs), lease, account }));
 });

@@ -6,9 +6,9 @@ import type { MistakeId } from "../../src/scheduler-config/findings.ts";
 import { type SchedulerConfigOptions, schedulerConfiguration } from "../../src/scheduler-config/generate.ts";
 
 export const tls = {
-  caFile: "/etc/kubernetes/pki/berth/ca.crt",
-  certFile: "/etc/kubernetes/pki/berth/tls.crt",
-  keyFile: "/etc/kubernetes/pki/berth/tls.key",
+  caFile: "/etc/berth/ca.crt",
+  certFile: "/etc/berth/scheduler.crt",
+  keyFile: "/etc/berth/scheduler.key",
 };
 const loopback = "http://127.0.0.1:10290/v1";
 
