@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defaults } from "../../src/config.ts";
-import { extenderEntries, schedulerConfiguration } from "../../src/scheduler-config/generate.ts";
+import { type ClientTls, extenderEntries, schedulerConfiguration } from "../../src/scheduler-config/generate.ts";
 import type { Raw } from "../support/make.ts";
 import type { Processes } from "./processes.ts";
 import { freePorts } from "./processes.ts";
@@ -96,6 +96,6 @@ function withEnabled(profile: Raw, enabled: readonly Raw[]): Raw {
 const bindTimeoutMs = defaults.binding.timeoutMs;
 
 /** Berth's two entries, as `berth scheduler-config` writes them. */
-export function berthEntries(urlPrefix: string): { asks: Raw; binds: Raw } {
-  return extenderEntries({ urlPrefix, bindTimeoutMs });
+export function berthEntries(urlPrefix: string, tls?: ClientTls): { asks: Raw; binds: Raw } {
+  return extenderEntries({ urlPrefix, tls, bindTimeoutMs });
 }

@@ -47,10 +47,14 @@ export async function startSecureBerth(lab: Lab, name: string): Promise<SecureBe
     entriesOf: (who, pair) => {
       const own = join(folder, who);
       mkdirSync(own, { recursive: true });
-      const { certFile, keyFile } = pair ? writePair(own, pair, authority.cert) : {};
-      const tlsConfig = { caFile: clientCAFile, ...(pair && { certFile, keyFile }) };
-      const { asks, binds } = berthEntries(`https://127.0.0.1:${extender}/v1`);
-      return [asks, binds].map((entry) => ({ ...entry, enableHTTPS: true, tlsConfig }));
+      const url = `https://127.0.0.1:${extender}/v1`;
+      const certificates = pair && writePair(own, pair, authority.cert);
+      const { asks, binds } = berthEntries(
+        url,
+        certificates && { certFile: certificates.certFile, keyFile: certificates.keyFile, caFile: clientCAFile },
+      );
+      if (pair) return [asks, binds];
+      return [asks, binds].map((entry) => ({ ...entry, enableHTTPS: true, tlsConfig: { caFile: clientCAFile } }));
     },
     page,
   };
