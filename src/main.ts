@@ -9,7 +9,7 @@ const summaries: ReadonlyMap<string, string> = new Map([
   ["simulate", "say where a Pod's volumes would fit, from files and offline"],
   ["scheduler-config", "print the configuration that kube-scheduler needs to ask Berth"],
   ["check-config", "find what is wrong in a kube-scheduler's configuration with Berth in it"],
-  ["rbac", "print the roles that Berth needs"],
+  ["rbac", "print the account and the roles that Berth needs"],
   ["check-permissions", "ask a cluster which of the rights that Berth needs are granted"],
   ["version", "print the version"],
 ]);

@@ -1,4 +1,4 @@
-/** `berth rbac`: the roles that Berth needs, and no more. */
+/** `berth rbac`: the account and the roles that Berth needs, and no more. */
 import { rolesYaml } from "../permissions/roles.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import { leaseOf, readConfigFile, readMode, rightsOf } from "./config-file.ts";
@@ -6,8 +6,8 @@ import type { Command, CommandIo } from "./io.ts";
 
 const help = `Usage: berth rbac [--mode MODE] [--config FILE] [--namespace NS] [--service-account NAME]
 
-Prints the ClusterRole and the Role that Berth needs and their bindings, for "kubectl apply -f -". Each right in them is used,
-and none that is used is left out: both are made from the list of calls that Berth makes. Needs no cluster.
+Prints the ServiceAccount of Berth, the ClusterRole and the Role that it needs and their bindings, for "kubectl apply -f -".
+Each right in them is used, and none that is used is left out: both are made from the list of calls that Berth makes. Needs no cluster.
 
       --mode MODE             "second-scheduler" (default), "control-plane" or "filter-only", which binds nothing
       --config FILE           Berth's configuration, which says where its Lease is and whether it has one

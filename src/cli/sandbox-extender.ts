@@ -3,10 +3,10 @@ import { defaults } from "../config.ts";
 import { Transport } from "../kube/transport.ts";
 import { createLog } from "../log.ts";
 import { createMetrics } from "../metrics.ts";
-import type { ExtenderEntry } from "../sandbox/scheduler/extender.ts";
 import { startBerth } from "../server/berth.ts";
 import { serveBerth } from "./listeners.ts";
 import type { StartExtender } from "./sandbox.ts";
+import { sandboxEntries } from "./sandbox-entries.ts";
 import { berthVersion } from "./version.ts";
 
 const anyPort = { host: "127.0.0.1", port: 0 };
@@ -26,14 +26,12 @@ export const startBerthExtender: StartExtender = async ({ api, runtime, io }) =>
 
   const server = `http://${extender.host}:${extender.port}`;
   const transport = new Transport({ runtime, connection: { server, credentials: { kind: "none" } }, socketsMax });
-  const shared = { urlPrefix: `${server}/v1`, nodeCacheCapable: true, exchange: transport.exchange };
-  // As design.md §2 configures kube-scheduler: one timeout serves all verbs of an entry.
-  const entries: readonly ExtenderEntry[] = [
-    { ...shared, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
-    { ...shared, bindVerb: "bind", httpTimeoutMs: 610_000 },
-  ];
   return {
-    entries,
+    entries: sandboxEntries({
+      urlPrefix: `${server}/v1`,
+      exchange: transport.exchange,
+      bindTimeoutMs: config.binding.timeoutMs,
+    }),
     stop: async () => {
       transport.close();
       await served.stop();

@@ -1,4 +1,4 @@
-/** The roles that grant just the rights of the list, as YAML for kubectl. */
+/** The account, and the roles that grant it just the rights of the list, as YAML for kubectl. */
 import { Document } from "yaml";
 import { type LeasePlace, type Part, parts, partTitles, type Right } from "./rights.ts";
 
@@ -24,7 +24,7 @@ interface Written {
   readonly rules?: readonly { readonly part: Part; readonly rules: readonly Rule[] }[];
 }
 
-/** ClusterRole and binding, and, where there is a Lease, Role and binding in its namespace. */
+/** The account, ClusterRole and binding, and, where there is a Lease, Role and binding in its namespace. */
 export function rolesYaml({ rights, lease, account }: RolesOptions): string {
   const subjects = [{ kind: "ServiceAccount", ...account }];
   const role = (kind: "ClusterRole" | "Role", namespace: { namespace?: string }, on: readonly Right[]): Written[] => [
@@ -42,6 +42,13 @@ export function rolesYaml({ rights, lease, account }: RolesOptions): string {
   const inCluster = rights.filter(({ on }) => on === "cluster");
   const ofLease = rights.filter(({ on }) => on !== "cluster");
   return [
+    {
+      object: {
+        apiVersion: "v1",
+        kind: "ServiceAccount",
+        metadata: { name: account.name, namespace: account.namespace },
+      },
+    },
     ...role("ClusterRole", {}, inCluster),
     ...(ofLease.length > 0 ? role("Role", { namespace: lease.namespace }, ofLease) : []),
   ]

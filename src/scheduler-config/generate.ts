@@ -39,9 +39,24 @@ const askTimeout = "5s";
 /** Berth gives a bind up first, and says why. */
 const bindMarginMs: Milliseconds = 10_000;
 
-export interface Entries {
-  readonly asks: Readonly<Record<string, unknown>>;
-  readonly binds: Readonly<Record<string, unknown>>;
+/** One of `extenders`. */
+interface Entry {
+  readonly urlPrefix: string;
+  readonly filterVerb?: string;
+  readonly prioritizeVerb?: string;
+  readonly preemptVerb?: string;
+  readonly weight?: number;
+  readonly bindVerb?: string;
+  readonly nodeCacheCapable: boolean;
+  readonly ignorable: boolean;
+  readonly httpTimeout: string;
+  readonly enableHTTPS?: boolean;
+  readonly tlsConfig?: ClientTls;
+}
+
+interface Entries {
+  readonly asks: Entry;
+  readonly binds: Entry;
 }
 
 /** Berth's two entries among the extenders, for one timeout serves all verbs of an entry. */

@@ -15,9 +15,10 @@ function configFile(section: string): string {
   return path;
 }
 
-test("it prints the roles; --help says how", async () => {
+test("it prints the account and the roles; --help says how", async () => {
   const { code, stdout, stderr } = await runCommand(rbacCommand, []);
   expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("kind: ServiceAccount\nmetadata:\n  name: berth\n  namespace: kube-system\n");
   expect(stdout).toContain("kind: ClusterRole\n");
   expect(stdout).toContain("resourceNames: [ berth ]");
   const help = await runCommand(rbacCommand, ["--help"]);
@@ -31,6 +32,7 @@ test("the configuration says where the Lease is, the flags whose the rights are"
   expect(stdout).toContain("  name: berth\n  namespace: storage\n");
   expect(stdout).toContain("resourceNames: [ own ]");
   expect(stdout).toContain("    namespace: apps\n    name: placer\n");
+  expect(stdout).toContain("kind: ServiceAccount\nmetadata:\n  name: placer\n  namespace: apps\n");
 });
 
 test("without a Lease there is no Role, and filter-only grants no binding", async () => {

@@ -97,5 +97,6 @@ const bindTimeoutMs = defaults.binding.timeoutMs;
 
 /** Berth's two entries, as `berth scheduler-config` writes them. */
 export function berthEntries(urlPrefix: string, tls?: ClientTls): { asks: Raw; binds: Raw } {
-  return extenderEntries({ urlPrefix, tls, bindTimeoutMs });
+  const { asks, binds } = extenderEntries({ urlPrefix, tls, bindTimeoutMs });
+  return { asks: { ...asks }, binds: { ...binds } };
 }

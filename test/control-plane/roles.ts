@@ -18,11 +18,12 @@ export interface Grant {
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const namespace = "kube-system";
-const plurals: Readonly<Record<string, string>> = {
-  ClusterRole: "clusterroles",
-  ClusterRoleBinding: "clusterrolebindings",
-  Role: `namespaces/${namespace}/roles`,
-  RoleBinding: `namespaces/${namespace}/rolebindings`,
+const collections: Readonly<Record<string, string>> = {
+  ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+  ClusterRole: `${rbac}/clusterroles`,
+  ClusterRoleBinding: `${rbac}/clusterrolebindings`,
+  Role: `${rbac}/namespaces/${namespace}/roles`,
+  RoleBinding: `${rbac}/namespaces/${namespace}/rolebindings`,
 };
 
 /** Makes or replaces what `berth rbac` prints, under names of the account's own. Takes effect moments later. */
@@ -36,7 +37,7 @@ export async function grant(exchange: Exchange, { account, lease, rights = allRi
       metadata: { ...object.metadata, name: account },
       ...(object.roleRef && { roleRef: { ...object.roleRef, name: account } }),
     };
-    const collection = `${rbac}/${plurals[object.kind]}`;
+    const collection = collections[object.kind] ?? `no collection of ${object.kind}`;
     // A namespace of the system's own may come a moment after the server is ready.
     await until(`${object.kind} ${account} stands`, async () => {
       const made = await send(exchange, "POST", collection, { body: named });

@@ -82,23 +82,25 @@ test("no role grants by a wildcard, and none grants a deletion, secrets, or writ
 });
 
 test("a Berth without a Lease needs no Role", () => {
-  expect(rolesOf({ ...usual, elects: false }).map(({ kind }) => kind)).toEqual(["ClusterRole", "ClusterRoleBinding"]);
+  const kinds = rolesOf({ ...usual, elects: false }).map(({ kind }) => kind);
+  expect(kinds).toEqual(["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]);
 });
 
-test("each role is bound to the account, in the namespace of the Lease where it is that one's", () => {
+test("the account is made, and each role is bound to it, in the namespace of the Lease where it is that one's", () => {
   const yaml = rolesYaml({ rights: allRights, lease: { namespace: "elsewhere", name: "own" }, account });
   const found = parseAllDocuments(yaml).map((document) => document.toJS());
   expect(found.map(({ kind, metadata }) => [kind, metadata])).toEqual([
+    ["ServiceAccount", { namespace: "kube-system", name: "berth" }],
     ["ClusterRole", { name: "berth" }],
     ["ClusterRoleBinding", { name: "berth" }],
     ["Role", { name: "berth", namespace: "elsewhere" }],
     ["RoleBinding", { name: "berth", namespace: "elsewhere" }],
   ]);
-  for (const { roleRef, subjects } of [found[1], found[3]]) {
+  for (const { roleRef, subjects } of [found[2], found[4]]) {
     expect(roleRef).toMatchObject({ apiGroup: "rbac.authorization.k8s.io", name: "berth" });
     expect(subjects).toEqual([{ kind: "ServiceAccount", ...account }]);
   }
-  expect(found[2].rules[0].resourceNames).toEqual(["own"]);
+  expect(found[3].rules[0].resourceNames).toEqual(["own"]);
 });
 
 test.for([

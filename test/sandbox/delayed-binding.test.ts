@@ -4,6 +4,7 @@
  * a class that waits lets the Pod's other needs choose the node first.
  */
 import { expect, test } from "vitest";
+import { sandboxEntries } from "../../src/cli/sandbox-entries.ts";
 import { defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
@@ -59,11 +60,8 @@ const extenders: Record<string, (sandbox: Sandbox, runtime: VirtualRuntime) => P
     const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
     const { exchange } = sandbox.api;
     const berth = await startBerth({ exchange, runtime, config: defaults, log, version: "test" });
-    const shared = { urlPrefix: "http://berth/v1", nodeCacheCapable: true, exchange: berth.extender };
-    return [
-      { ...shared, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
-      { ...shared, bindVerb: "bind", httpTimeoutMs: 610_000 },
-    ];
+    const bindTimeoutMs = defaults.binding.timeoutMs;
+    return sandboxEntries({ urlPrefix: "http://berth/v1", exchange: berth.extender, bindTimeoutMs });
   },
 };
 

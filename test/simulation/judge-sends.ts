@@ -4,6 +4,7 @@
 import type { HttpRequest } from "../../src/runtime/runtime.ts";
 import type { ClaimKey, ClaimUid, NodeName, VolumeName } from "../../src/scheduling/names.ts";
 import type { ClusterState } from "../../src/scheduling/state.ts";
+import { isAllowed } from "../support/api-calls.ts";
 import type { Life } from "./clock.ts";
 import { reaches } from "./cluster.ts";
 import type { Judge } from "./judge.ts";
@@ -25,6 +26,7 @@ export class SendJudge {
   }
 
   sent(replica: Replica, request: HttpRequest): void {
+    if (!isAllowed(request)) this.#judge.find("every call is among the rights", `${request.method} ${request.path}`);
     if (request.method === "GET") return;
     this.#senders.set(request, replica.life);
     const kind = kindOf(request);

@@ -39,6 +39,12 @@ function rightFor(call: ApiCall): number | undefined {
   return index < 0 ? undefined : index;
 }
 
+/** Whether a right of the list allows the request, or every user has it. */
+export function isAllowed(request: Pick<HttpRequest, "method" | "path">): boolean {
+  const call = callOf(request);
+  return rightFor(call) !== undefined || isReview(call);
+}
+
 const isReview = ({ verb, group, resource }: ApiCall): boolean =>
   verb === ownReview.verb && group === ownReview.group && resource === ownReview.resource;
 

@@ -1,4 +1,5 @@
 /** The sandbox as a stage for scenarios: Berth's real code, the sandbox's controllers and scheduler, one virtual clock, no sockets. */
+import { sandboxEntries } from "../../src/cli/sandbox-entries.ts";
 import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { Exchange } from "../../src/runtime/runtime.ts";
@@ -48,13 +49,8 @@ export async function sandboxStage(
     await runtime.advance(30_000);
     await stopped;
   };
-  const entry = { exchange: extender, urlPrefix: "http://berth/v1", nodeCacheCapable: true };
-  if (options.scheduler === undefined) {
-    sandbox.startScheduler([
-      { ...entry, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
-      { ...entry, bindVerb: "bind", httpTimeoutMs: 610_000 },
-    ]);
-  }
+  const reached = { urlPrefix: "http://berth/v1", exchange: extender, bindTimeoutMs: config.binding.timeoutMs };
+  if (options.scheduler === undefined) sandbox.startScheduler(sandboxEntries(reached));
   await runtime.advance(1_000);
 
   const call = async (exchange: Exchange, method: string, path: string, body?: unknown, type = "application/json") => {

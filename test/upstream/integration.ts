@@ -3,6 +3,7 @@
  * @see kubernetes test/integration/volumescheduling/volume_binding_test.go
  */
 import { describe, expect } from "vitest";
+import { sandboxEntries } from "../../src/cli/sandbox-entries.ts";
 import { defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { DriverConfiguration } from "../../src/sandbox/backend.ts";
@@ -34,11 +35,8 @@ class Stage {
     const log = createLog({ level: "error", stream: { write: () => {} }, runtime });
     const { exchange } = sandbox.api;
     const berth = await startBerth({ exchange, runtime, config: defaults, log, version: "test" });
-    const shared = { urlPrefix: "http://berth/v1", nodeCacheCapable: true, exchange: berth.extender };
-    sandbox.startScheduler([
-      { ...shared, filterVerb: "filter", prioritizeVerb: "prioritize", preemptVerb: "preempt", weight: 5 },
-      { ...shared, bindVerb: "bind", httpTimeoutMs: 610_000 },
-    ]);
+    const bindTimeoutMs = defaults.binding.timeoutMs;
+    sandbox.startScheduler(sandboxEntries({ urlPrefix: "http://berth/v1", exchange: berth.extender, bindTimeoutMs }));
     return stage;
   }
 
