@@ -1,39 +1,19 @@
 /**
  * What can be configured: one YAML file of kind BerthConfiguration, overridden by flags. Read once at start; every default
- * stands in one literal here and nowhere else.
+ * stands in one literal here and nowhere else, and every key of the file in `config/keys.ts`.
  */
-import { type ClassOverride, classesProblem, classKeys, readClasses } from "./config/classes.ts";
-import { type Field, type Read, readDocument, type Section } from "./config/document.ts";
-import { defaultElection, electionKeys, electionProblem, type LeaderElection } from "./config/election.ts";
-import {
-  type DebugAccess,
-  debugAccessKeys,
-  debugTlsKeys,
-  defaultDebugAccess,
-  type ListenerTls,
-  listenersProblem,
-  tlsKeys,
-} from "./config/tls.ts";
-import {
-  type Address,
-  address,
-  bytes,
-  count,
-  duration,
-  type Form,
-  flag,
-  oneOf,
-  text,
-  within,
-} from "./config/values.ts";
+import type { ClassOverride } from "./config/classes.ts";
+import { defaultElection, type LeaderElection } from "./config/election.ts";
+import { type DebugAccess, defaultDebugAccess, type ListenerTls, listenersProblems } from "./config/tls.ts";
+import { type Address, address } from "./config/values.ts";
 import type { Milliseconds } from "./runtime/runtime.ts";
 import type { DiskRule } from "./scheduling/disks.ts";
-import { defaultScoring, type Scoring, type ShapePoint, shapeProblem, strategies } from "./scheduling/scoring.ts";
+import { defaultScoring, type Scoring } from "./scheduling/scoring.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface Config {
-  /** Absent: $KUBECONFIG, the service account of the Pod, then ~/.kube/config. */
+  /** Absent: the service account of the Pod, $KUBECONFIG, then ~/.kube/config. */
   readonly kubeconfig?: string;
   /** The scheduler that asks us. Explanations say so when a Pod names another; decides nothing. */
   readonly schedulerName: string;
@@ -125,94 +105,8 @@ export const defaults: Config = freeze({
   disks: [],
 });
 
-const field = (member: string, form: Form<unknown>): Field => ({ member, form });
-
-/** The file's keys. Durations and sizes carry their unit in the value, so the file's names go without. */
-export const fileKeys: Section = {
-  kubeconfig: field("kubeconfig", text),
-  schedulerName: field("schedulerName", text),
-  listen: field("listen", address),
-  debugListen: field("debugListen", address),
-  tls: tlsKeys,
-  debugTls: debugTlsKeys,
-  debugAccess: { section: debugAccessKeys },
-  insecure: field("insecure", flag),
-  logLevel: field("logLevel", oneOf("debug", "info", "warn", "error")),
-  binding: {
-    section: {
-      timeout: field("timeoutMs", duration),
-      inProgressMax: field("inProgressMax", count),
-      queuedMax: field("queuedMax", count),
-    },
-  },
-  holds: {
-    section: { ttl: field("ttlMs", duration), podsMax: field("podsMax", count), nodesMax: field("nodesMax", count) },
-  },
-  cache: { section: { staleAfter: field("staleAfterMs", duration), streamsLists: field("streamsLists", flag) } },
-  liveReads: {
-    section: {
-      timeout: field("timeoutMs", duration),
-      perCallMax: field("perCallMax", count),
-      inParallelMax: field("inParallelMax", count),
-    },
-  },
-  limits: {
-    section: {
-      bodySizeMax: field("bodyBytesMax", bytes),
-      bindBodySizeMax: field("bindBodyBytesMax", bytes),
-      callsMax: field("callsMax", count),
-      bodiesSizeMax: field("bodiesBytesMax", bytes),
-      drainTimeout: field("drainTimeoutMs", duration),
-    },
-  },
-  capacity: { section: { pollInterval: field("pollIntervalMs", duration) } },
-  leaderElection: { section: electionKeys, check: electionProblem },
-  scoring: {
-    section: {
-      strategy: field("strategy", oneOf(...strategies)),
-      shape: {
-        listOf: { utilization: field("utilization", within(0, 100)), score: field("score", within(0, 10)) },
-        check: (points: readonly Read[]) => shapeProblem(points as unknown as readonly ShapePoint[]),
-      },
-    },
-    check: (read: Read) =>
-      read["shape"] !== undefined && read["strategy"] !== "upstream"
-        ? { key: "shape", problem: 'is for "strategy: upstream" alone' }
-        : undefined,
-  },
-  classes: { listOf: classKeys, needs: ["name"], check: classesProblem },
-  disks: {
-    listOf: { label: field("label", text), kind: field("kind", oneOf("sharedFilesystem", "partitions")) },
-    check: disksProblem,
-  },
-};
-
-/** The second rule for a label would never apply. */
-function disksProblem(rules: readonly Read[]): { index: number; problem: string } | undefined {
-  const known = new Set<unknown>();
-  for (const [index, { label }] of rules.entries()) {
-    if (known.has(label)) return { index, problem: `names label ${label} again` };
-    known.add(label);
-  }
-  return undefined;
-}
-
 /** A configuration that cannot be used, in one line that says where and what to do. */
 export class ConfigError extends Error {}
-
-/**
- * Reads a configuration file's text over the defaults.
- *
- * @param path  for messages only
- * @throws ConfigError naming the file, the line and the key
- */
-export function parseConfig(written: string, path: string): Config {
-  const outcome = readDocument(written, fileKeys);
-  if (!outcome.ok) throw new ConfigError(`${path}:${outcome.line}: ${outcome.problem}`);
-  const { classes } = outcome.value;
-  const read = merge(defaults, outcome.value);
-  return freeze(Array.isArray(classes) ? { ...read, classes: readClasses(classes) } : read);
-}
 
 /** What flags may override; absent members leave the file's value. */
 export interface ConfigFlags {
@@ -237,8 +131,8 @@ export function applyFlags(config: Config, flags: ConfigFlags): Config {
  * @throws ConfigError naming the address and the keys to set
  */
 export function checkListeners(config: Config): void {
-  const problem = listenersProblem(config);
-  if (problem !== undefined) throw new ConfigError(problem);
+  const [first] = listenersProblems(config);
+  if (first) throw new ConfigError(`${first.key} ${first.problem}`);
 }
 
 function readAddressFlag(name: string, written: string | undefined): Address | undefined {
@@ -248,15 +142,15 @@ function readAddressFlag(name: string, written: string | undefined): Address | u
   return read;
 }
 
-/** `over` has the shape of `Config`, members left out: `fileKeys` names nothing else, and a test compares the two. */
-function merge(base: Config, over: Readonly<Record<string, unknown>>): Config {
-  const merged: Record<string, unknown> = { ...base };
+/** `over` has the shape of `Config`, members left out: `keys.ts` names nothing else, and a test compares the two. */
+export function overDefaults(over: Readonly<Record<string, unknown>>): Config {
+  const merged: Record<string, unknown> = { ...defaults };
   for (const [member, value] of Object.entries(over)) {
     const before = merged[member];
     const isSection = typeof before === "object" && !Array.isArray(before) && !("port" in (before ?? {}));
     merged[member] = isSection ? { ...before, ...(value as object) } : value;
   }
-  return merged as unknown as Config;
+  return freeze(merged as unknown as Config);
 }
 
 function freeze<T extends object>(value: T): T {

@@ -5,7 +5,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";
-import { type Config, defaults, parseConfig } from "../src/config.ts";
+import { parseConfig } from "../src/config/load.ts";
+import { type Config, defaults } from "../src/config.ts";
 import { audit } from "./support/auditor.ts";
 import { BeyondCore } from "./support/core-pools.ts";
 import { CoreStage } from "./support/core-stage.ts";

@@ -31,8 +31,8 @@ const mayImport: Record<string, readonly string[]> = {
   sandbox: ["scheduling", "runtime", "http", "yaml"],
   "metrics.ts": ["prom-client", "scheduling", "runtime"],
   "log.ts": ["pino", "runtime"],
-  "config.ts": ["scheduling", "runtime", "yaml", "config"],
-  config: ["scheduling", "runtime", "yaml", "config.ts"],
+  "config.ts": ["scheduling", "runtime", "config"],
+  config: ["scheduling", "runtime", "yaml", "ajv/dist/2020.js", "config.ts"],
   "main.ts": ["cli", "runtime"],
   cli: ["*"],
 };

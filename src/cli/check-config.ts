@@ -1,10 +1,10 @@
 /** `berth check-config`: what is wrong in a KubeSchedulerConfiguration with Berth in it, where, why, and what to do. */
-import { readFileSync } from "node:fs";
 import { checkSchedulerConfig } from "../scheduler-config/check.ts";
 import { type Finding, mistakeOf } from "../scheduler-config/findings.ts";
 import { Misuse, parseWithFiles, runCommand } from "./arguments.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
+import { readText } from "./read-text.ts";
 
 const help = `Usage: berth check-config FILE... [--berth-config FILE] [--url URL] [--kube-version X.Y] [-o text|json]
 
@@ -41,7 +41,7 @@ async function checkConfig(argv: readonly string[], io: CommandIo): Promise<numb
   const minor = readMinor(options["kube-version"]);
   const config = readConfigFile("--berth-config", options["berth-config"]);
   const found = files.flatMap((file) => {
-    const findings = checkSchedulerConfig(readText(file), {
+    const findings = checkSchedulerConfig(readText(file, file, sizeMax), {
       url,
       minor,
       bindTimeoutMs: config.binding.timeoutMs,
@@ -80,15 +80,4 @@ function readMinor(written: string | undefined): number | undefined {
   const minor = /^v?1\.(\d{1,3})(\.\d+)?$/.exec(written)?.[1];
   if (minor === undefined) throw new Misuse(`--kube-version ${written} is not a version such as "1.36"`);
   return Number(minor);
-}
-
-function readText(file: string): string {
-  try {
-    const text = readFileSync(file, "utf8");
-    if (text.length <= sizeMax) return text;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new Misuse(`${file}: ${code === "ENOENT" ? "no such file" : message}`);
-  }
-  throw new Misuse(`${file}: larger than 1 MiB, and no KubeSchedulerConfiguration`);
 }

@@ -1,20 +1,30 @@
-/** Berth's own configuration, as a file that a flag names, and what of it the commands for operators look at. */
-import { readFileSync } from "node:fs";
-import { type Config, ConfigError, defaults, parseConfig } from "../config.ts";
+/** What of Berth's own configuration the commands for operators look at. */
+import { textMax } from "../config/document.ts";
+import { parseConfig } from "../config/load.ts";
+import { type Config, ConfigError, defaults } from "../config.ts";
 import { type LeasePlace, type Right, rightsFor } from "../permissions/rights.ts";
 import { type Deployment, deployments } from "../scheduler-config/deployments.ts";
 import { Misuse } from "./arguments.ts";
+import { readText } from "./read-text.ts";
 
-/** @throws Misuse naming the file, and the line and the key where there are any */
+/** @throws Misuse naming the flag, and the file, the line and the key where there are any */
 export function readConfigFile(flag: string, path: string | undefined): Config {
   if (path === undefined) return defaults;
+  const text = readConfigText(path, `${flag} ${path}`);
+  return orMisuse(() => parseConfig(text, path));
+}
+
+/** @throws Misuse that begins with `what` */
+export function readConfigText(path: string, what: string): string {
+  return readText(path, what, textMax);
+}
+
+/** @throws Misuse instead of ConfigError */
+export function orMisuse<T>(run: () => T): T {
   try {
-    return parseConfig(readFileSync(path, "utf8"), path);
+    return run();
   } catch (error) {
-    if (error instanceof ConfigError) throw new Misuse(error.message);
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new Misuse(`${flag} ${path}: ${code === "ENOENT" ? "no such file" : message}`);
+    throw error instanceof ConfigError ? new Misuse(error.message) : error;
   }
 }
 

@@ -1,5 +1,5 @@
 /** The two entries that `berth scheduler-config` writes, for the scheduler of the sandbox. */
-import { parseDuration } from "../config/values.ts";
+import { parseDuration } from "../config/durations.ts";
 import type { Exchange, Milliseconds } from "../runtime/runtime.ts";
 import type { ExtenderEntry } from "../sandbox/scheduler/extender.ts";
 import { extenderEntries } from "../scheduler-config/generate.ts";

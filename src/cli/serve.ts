@@ -1,14 +1,14 @@
 /** `berth serve`: answers kube-scheduler for a real cluster. */
 import { hostname } from "node:os";
 import { collectDefaultMetrics } from "prom-client";
-import { applyFlags, type Config, ConfigError, checkListeners, defaults } from "../config.ts";
+import { applyFlags, type Config, checkListeners, defaults } from "../config.ts";
 import { findConnection } from "../kube/kube-config.ts";
 import { Transport } from "../kube/transport.ts";
 import { createLog } from "../log.ts";
 import { createMetrics } from "../metrics.ts";
 import { startBerth } from "../server/berth.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
-import { readConfigFile } from "./config-file.ts";
+import { orMisuse, readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { type ServeOptions, serveBerth } from "./listeners.ts";
 import { tellRights } from "./tell-rights.ts";
@@ -18,7 +18,7 @@ const help = `Usage: berth serve [--config FILE] [--kubeconfig FILE] [--listen H
 
 Answers kube-scheduler's extender calls for the cluster that the kubeconfig names.
 
-      --config FILE             configuration, YAML of kind BerthConfiguration
+      --config FILE             configuration, YAML of kind BerthConfiguration; "berth config --defaults" prints one
       --kubeconfig FILE         how to reach the cluster; else the Pod's service account, $KUBECONFIG, ~/.kube/config
       --listen HOST:PORT        where kube-scheduler asks (default 127.0.0.1:${defaults.listen.port})
       --debug-listen HOST:PORT  metrics and explanations (default 127.0.0.1:${defaults.debugListen.port})
@@ -87,11 +87,9 @@ async function serveUntilStopped(options: ServeOptions, signal: AbortSignal): Pr
 /** @throws Misuse that names the file, the line and the key, or the flag */
 function readConfig(path: string | undefined, flags: Parameters<typeof applyFlags>[1]): Config {
   const written = readConfigFile("--config", path);
-  try {
+  return orMisuse(() => {
     const config = applyFlags(written, flags);
     checkListeners(config);
     return config;
-  } catch (error) {
-    throw error instanceof ConfigError ? new Misuse(error.message) : error;
-  }
+  });
 }

@@ -1,8 +1,8 @@
 /** The `classes` of a configuration: what the cluster does not show of a storage class, or shows wrongly. */
 import type { CapacitySource } from "../scheduling/node-capacity.ts";
-import { type Bytes, one, parseBytes } from "../scheduling/quantity.ts";
-import type { Field, Read, Section } from "./document.ts";
-import { type Form, oneOf, text } from "./values.ts";
+import { type Bytes, one } from "../scheduling/quantity.ts";
+import { type Listed, type Read, type Rule, type Section, twice, type Wrong } from "./sections.ts";
+import { jsonPointer, objectName, oneOf, qualifiedName, text, unitSize } from "./values.ts";
 
 type Provisioning = "static" | "dynamic" | "auto";
 
@@ -16,51 +16,122 @@ export interface ClassOverride {
   readonly pool?: string;
 }
 
-const jsonPointer: Form<string> = {
-  expected: 'a JSON pointer such as "/pools/0/free"',
-  read: (value) => (typeof value === "string" && /^(\/([^~/]|~[01])*)+$/.test(value) ? value : undefined),
-};
-
-const unit: Form<Bytes> = {
-  expected: 'the size of one unit, such as "1Gi"',
-  read: (value) => {
-    const parsed = typeof value === "string" || typeof value === "number" ? parseBytes(String(value)) : undefined;
-    return parsed === undefined || parsed < 1n ? undefined : parsed;
-  },
-};
-
-const field = (member: string, form: Form<unknown>): Field => ({ member, form });
-
-export const classKeys: Section = {
-  name: field("name", text),
-  provisioning: field("provisioning", oneOf("static", "dynamic", "auto")),
-  pool: field("pool", text),
-  capacity: {
-    section: {
-      annotation: field("annotation", text),
-      allocatable: field("allocatable", text),
-      pointer: field("pointer", jsonPointer),
-      unit: field("unit", unit),
-      means: field("means", oneOf("free", "total")),
+const capacityRules: readonly Rule<Read>[] = [
+  {
+    says: "`annotation` or `allocatable` is given, and not both",
+    schema: { oneOf: [{ required: ["annotation"] }, { required: ["allocatable"] }] },
+    wrongs: ({ annotation, allocatable }) => {
+      if (annotation !== undefined && allocatable !== undefined) {
+        return [{ at: ["allocatable"], problem: "is one source too many: annotation is given" }];
+      }
+      if (annotation !== undefined || allocatable !== undefined) return [];
+      const problem = "is missing: name the annotation, or the allocatable resource, that nodes carry";
+      return [{ at: ["annotation"], problem }];
     },
-    check: capacityProblem,
+  },
+  {
+    says: "`pointer` is for annotations alone",
+    schema: { dependentRequired: { pointer: ["annotation"] } },
+    wrongs: ({ annotation, pointer }) =>
+      pointer !== undefined && annotation === undefined
+        ? [{ at: ["pointer"], problem: "is for annotations alone" }]
+        : [],
+  },
+];
+
+const classKeys: Section = {
+  name: { member: "name", form: objectName, says: "The StorageClass.", example: "local-nvme" },
+  provisioning: {
+    member: "provisioning",
+    form: oneOf("static", "dynamic", "auto"),
+    says: "Whether volumes of the class can be made when they are needed. `auto` looks at the cluster.",
+    without: "`auto`",
+    example: "static",
+  },
+  pool: {
+    member: "pool",
+    form: text,
+    says: "Classes that name the same pool draw on the same disk, in each segment or on each node.",
+    without: "a pool of its own",
+    example: "vg0",
+  },
+  capacity: {
+    says: "Where nodes say how much of the class they have.",
+    without: "what the driver publishes, if it does",
+    section: {
+      annotation: {
+        member: "annotation",
+        form: qualifiedName,
+        says: "An annotation of nodes.",
+        without: "`allocatable`",
+        example: "example.com/lvm-free",
+      },
+      allocatable: {
+        member: "allocatable",
+        form: qualifiedName,
+        says: "A resource in `status.allocatable` of nodes.",
+        without: "`annotation`",
+        example: "example.com/lvm",
+      },
+      pointer: {
+        member: "pointer",
+        form: jsonPointer,
+        says: "Where in the annotation's text, which is JSON then, the value stands (RFC 6901).",
+        without: "the whole text",
+        example: "/pools/0/free",
+      },
+      unit: {
+        member: "unit",
+        form: unitSize,
+        says: "What one unit of the value is.",
+        without: "one byte",
+        example: "1Gi",
+      },
+      means: {
+        member: "means",
+        form: oneOf("free", "total"),
+        says: "`free`: what the driver has left now. `total`: all that there is.",
+        without: "`free` for annotations, `total` for resources",
+        example: "free",
+      },
+    },
+    rules: capacityRules,
   },
 };
 
-function capacityProblem(read: Read): { key: string; problem: string } | undefined {
-  const { annotation, allocatable, pointer } = read;
-  if (annotation === undefined && allocatable === undefined) {
-    return {
-      key: "annotation",
-      problem: "is missing: name the annotation, or the allocatable resource, that nodes carry",
-    };
-  }
-  if (annotation !== undefined && allocatable !== undefined) {
-    return { key: "allocatable", problem: "is one source too many: annotation is given" };
-  }
-  return pointer !== undefined && annotation === undefined
-    ? { key: "pointer", problem: "is for annotations alone" }
-    : undefined;
+export const classList: Listed = {
+  listOf: classKeys,
+  needs: ["name"],
+  says: "What the cluster does not show of a StorageClass, or shows wrongly (docs/capacity.md).",
+  example:
+    "- { name: local-nvme, provisioning: static }\n- { name: lvm, capacity: { annotation: example.com/lvm-free } }",
+  rules: [
+    {
+      says: "each class is named once",
+      wrongs: (read) => twice(read, "name").map(({ at, value }) => ({ at, problem: `names class ${value} again` })),
+    },
+    {
+      says: "a class with `provisioning: static` has neither `capacity` nor `pool`",
+      schema: {
+        items: {
+          if: { required: ["provisioning"], properties: { provisioning: { const: "static" } } },
+          // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own name
+          then: { properties: { capacity: { type: "null" }, pool: false } },
+        },
+      },
+      wrongs: (read) => Array.from(read).flatMap(([index, entry]) => staticWrongs(index, entry)),
+    },
+    { says: "classes of one pool have capacities that mean the same, or none", wrongs: poolWrongs },
+  ],
+};
+
+function staticWrongs(index: number, { provisioning, capacity, pool }: Read): Wrong[] {
+  if (provisioning !== "static") return [];
+  const own = Object.entries({ capacity, pool }).filter(([, value]) => value !== undefined);
+  return own.map(([key]) => ({
+    at: [index],
+    problem: `has a ${key} to provision from, and "provisioning: static"`,
+  }));
 }
 
 /** Members of one entry, as `classKeys` reads them. */
@@ -98,26 +169,19 @@ function sourceOf({ annotation, allocatable, pointer, ...more }: NonNullable<Ent
   };
 }
 
-/** What is wrong with one class beside the others. */
-export function classesProblem(read: readonly Read[]): { index: number; problem: string } | undefined {
-  const known = new Map<string, ClassOverride>();
+function poolWrongs(read: ReadonlyMap<number, Read>): Wrong[] {
   const pools = new Map<string, ClassOverride>();
-  for (const [index, override] of readClasses(read).entries()) {
-    const { name, provisioning, pool, capacity } = override;
-    if (known.has(name)) return { index, problem: `names class ${name} again` };
-    known.set(name, override);
-    if (capacity && provisioning === "static") {
-      return { index, problem: 'has a capacity to provision from, and "provisioning: static"' };
-    }
-    if (pool !== undefined && provisioning === "static") {
-      return { index, problem: 'has a pool to provision from, and "provisioning: static"' };
-    }
-    const first = pool === undefined ? undefined : pools.get(pool);
-    if (pool !== undefined && !first) pools.set(pool, override);
-    if (first && first.capacity?.means !== capacity?.means) {
+  const wrongs: Wrong[] = [];
+  for (const [index, entry] of read) {
+    const [override] = readClasses([entry]);
+    if (override?.pool === undefined) continue;
+    const { pool, capacity } = override;
+    const first = pools.get(pool);
+    if (!first) pools.set(pool, override);
+    else if (first.capacity?.means !== capacity?.means) {
       const problem = `shares pool ${pool} with class ${first.name}: both need a capacity from nodes that means the same, or neither`;
-      return { index, problem };
+      wrongs.push({ at: [index], problem });
     }
   }
-  return undefined;
+  return wrongs;
 }

@@ -1,161 +1,141 @@
-/** Reads the YAML document of a configuration against its keys, and says on which line it goes wrong. */
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { nearestName } from "../scheduling/near-name.ts";
+/** Reads the text of a configuration against its keys, and says of all that is wrong on which line it stands. */
+import { type Entry, type Nested, type Path, type Read, type Rule, type Section, titleOf } from "./sections.ts";
+import { readSources, type Source } from "./source.ts";
+import { type Found, foundMax, type structureOf, valueMisfit } from "./structure.ts";
 import type { Form } from "./values.ts";
 
-/** One key of the file: the member of `Config` that it fills, and how it is read. */
-export interface Field {
-  readonly member: string;
-  readonly form: Form<unknown>;
-}
-
-/** A list of values of one form, one at least. */
-interface Several {
-  readonly member: string;
-  readonly each: Form<unknown>;
-}
-
-/** What was read of a mapping, by the members that its keys fill. */
-export type Read = Readonly<Record<string, unknown>>;
-
-/** A mapping of its own keys. `check` says what is wrong with them together, and which key is to blame. */
-interface Nested {
-  readonly section: Section;
-  readonly check?: (read: Read) => { key: string; problem: string } | undefined;
-}
-
-/** A list of mappings that need all their keys, or those in `needs`. `check` says what is wrong with one entry beside the others. */
-interface Listed {
-  readonly listOf: Section;
-  readonly needs?: readonly string[];
-  readonly check?: (read: readonly Read[]) => { index: number; problem: string } | undefined;
-}
-
-/** A mapping in the file. */
-export interface Section {
-  readonly [key: string]: Field | Several | Nested | Listed;
+export interface Mistake {
+  /** From 1 on. */
+  readonly line: number;
+  /** Such as "classes[1].capacity"; empty where the whole file is meant. */
+  readonly key: string;
+  /** Goes on where the key ends. */
+  readonly problem: string;
 }
 
 export type DocumentOutcome =
-  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly line: number; readonly problem: string };
+  /** `lineOf` takes the keys of the file. */
+  | { readonly ok: true; readonly value: Read; lineOf(path: Path): number }
+  /** One at least, in the order of the lines. */
+  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-const apiVersion = "berth.dev/v1alpha1";
-const kind = "BerthConfiguration";
+/** No configuration is so long. In characters. */
+export const textMax = 256 << 10;
 
-/** A place that cannot be read. Never leaves this file. */
-class Misread extends Error {
-  readonly at: Node | undefined;
-
-  constructor(at: Node | undefined, problem: string) {
-    super(problem);
-    this.at = at;
-  }
-}
-
-export function readDocument(text: string, keys: Section): DocumentOutcome {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const lineOf = (offset: number): number => Math.max(1, lines.linePos(offset).line);
-  const broken = document.errors[0];
-  if (broken) return { ok: false, line: lineOf(broken.pos[0]), problem: broken.message.replaceAll("\n", " ") };
-  try {
-    return { ok: true, value: readTop(document, keys) };
-  } catch (misread) {
-    if (!(misread instanceof Misread)) throw misread;
-    return { ok: false, line: lineOf(misread.at?.range?.[0] ?? 0), problem: misread.message };
-  }
-}
-
-function readTop(document: Document, keys: Section): Record<string, unknown> {
-  const top = document.contents ?? undefined;
-  const expectWord = (word: string) => ({
-    expected: JSON.stringify(word),
-    read: (v: unknown) => (v === word ? v : undefined),
+/**
+ * @param top        the keys
+ * @param structure  of the schema that was made of them
+ */
+export function readDocument(text: string, top: Nested, structure: ReturnType<typeof structureOf>): DocumentOutcome {
+  const broken = (line: number, problem: string): DocumentOutcome => ({
+    ok: false,
+    mistakes: [{ line, key: "", problem }],
   });
-  const head: Section = {
-    apiVersion: { member: "apiVersion", form: expectWord(apiVersion) },
-    kind: { member: "kind", form: expectWord(kind) },
-  };
-  const { apiVersion: version, kind: named, ...config } = readSection(document, top, { ...head, ...keys }, "");
-  if (version === undefined) throw new Misread(top, `apiVersion is missing: begin with "apiVersion: ${apiVersion}"`);
-  if (named === undefined) throw new Misread(top, `kind is missing: write "kind: ${kind}"`);
-  return config;
+  if (text.length > textMax) return broken(1, "the file is larger than 256 KiB, and no configuration");
+  const sources = readSources(text, { version: "1.2" });
+  if (!sources.ok) return broken(sources.line, sources.problem);
+  const [source, second] = sources.documents;
+  if (!source) return broken(1, `the file says nothing: ${beginning(top)}`);
+  if (second) return broken(second.lineOf([]), "another document begins here: one file holds one configuration");
+  const { isValid, found } = structure(source.value);
+  const head = found.filter(({ path }) => path.length === 0 || isHead(path, top));
+  if (head.length > 0) return { ok: false, mistakes: placed(head, source, top) };
+  const reader = new Reader(found);
+  // What the schema did not look at to the end cannot be read.
+  const value = found.length < foundMax ? reader.section(source.value, top, []) : {};
+  if (reader.found.length > 0) return { ok: false, mistakes: placed(reader.found, source, top) };
+  if (!isValid) throw new Error("the schema refuses what no rule explains");
+  return { ok: true, value, lineOf: source.lineOf };
 }
 
-function readSection(document: Document, node: Node | undefined, keys: Section, path: string): Record<string, unknown> {
-  if (!isMap(node)) throw new Misread(node, `${path || "the file"} is not a mapping of keys to values`);
-  const read: Record<string, unknown> = {};
-  for (const { key, value } of node.items) {
-    const keyNode = key as Node;
-    if (!isScalar(key)) throw new Misread(keyNode, `${path || "the file"} has a key that is no text`);
-    const name = String(key.value);
-    const where = path === "" ? name : `${path}.${name}`;
-    if (!Object.hasOwn(keys, name)) throw new Misread(keyNode, unknownKey(where, name, Object.keys(keys)));
-    const entry = keys[name];
-    const target = resolve(document, value as Node | null);
-    // A key without a value, as when every line below it is commented out, leaves the default.
-    if (!entry || !target || (isScalar(target) && target.value === null)) continue;
-    if ("section" in entry) read[name] = readNested(document, target, entry, where);
-    else if ("listOf" in entry) read[name] = readList(document, target, entry, where);
-    else if ("each" in entry) read[entry.member] = readSeveral(document, target, entry, where);
-    else {
-      const found = isScalar(target) ? entry.form.read(target.value) : undefined;
-      if (found === undefined) throw new Misread(target, `${where} is not ${entry.form.expected}`);
-      read[entry.member] = found;
-    }
-  }
-  return read;
+/** Whether it says what the file is: where that is wrong, all else would be guesswork. */
+function isHead([first, ...more]: Path, { needs = [] }: Nested): boolean {
+  return more.length === 0 && needs.some((key) => key === first);
 }
 
-function readSeveral(document: Document, node: Node, { each }: Several, path: string): unknown[] {
-  if (!isSeq(node) || node.items.length === 0) throw new Misread(node, `${path} is not a list of at least one value`);
-  return node.items.map((item, index) => {
-    const value = resolve(document, item as Node | null);
-    const found = isScalar(value) ? each.read(value.value) : undefined;
-    if (found === undefined) throw new Misread(value ?? node, `${path}[${index}] is not ${each.expected}`);
-    return found;
+function beginning({ section, needs = [] }: Nested): string {
+  const lines = needs.map((key) => {
+    const entry = section[key];
+    return entry && "form" in entry ? `"${key}: ${entry.form.schema["const"]}"` : key;
   });
+  return `begin with ${lines.join(" and ")}`;
 }
 
-function readNested(document: Document, node: Node, { section, check }: Nested, path: string): Record<string, unknown> {
-  const read = readSection(document, node, section, path);
-  const wrong = check?.(read);
-  if (!wrong) return read;
-  const blamed = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === wrong.key) : undefined;
-  throw new Misread((blamed?.key as Node | undefined) ?? node, `${path}.${wrong.key} ${wrong.problem}`);
+function placed(found: readonly Found[], { lineOf }: Source, top: Nested): Mistake[] {
+  const whole = (problem: string): string => `the file ${problem}; ${beginning(top)}`;
+  return found
+    .map(({ path, problem }) => ({
+      line: lineOf(path),
+      key: titleOf(path),
+      problem: path.length === 0 ? whole(problem) : problem,
+    }))
+    .sort((one, other) => one.line - other.line);
 }
 
-function readList(
-  document: Document,
-  node: Node,
-  { listOf, needs, check }: Listed,
-  path: string,
-): Record<string, unknown>[] {
-  if (!isSeq(node)) throw new Misread(node, `${path} is not a list`);
-  const entries = node.items.map((item, index) => {
-    const entry = resolve(document, item as Node);
-    const read = readSection(document, entry, listOf, `${path}[${index}]`);
-    for (const key of needs ?? Object.keys(listOf)) {
-      if (read[key] === undefined) throw new Misread(entry, `${path}[${index}] has no ${key}; each entry needs one`);
+/** Reads what the schema has nothing against, and finds what is wrong beyond it. */
+class Reader {
+  readonly found: Found[];
+
+  constructor(found: readonly Found[]) {
+    this.found = [...found];
+  }
+
+  section(value: unknown, { section, rules = [] }: Nested, path: Path): Read {
+    const read = this.#members(value as Read, section, path);
+    if (!this.#isWrong(path)) this.#judge(rules, read, path);
+    return read;
+  }
+
+  #members(value: Read, section: Section, path: Path): Read {
+    const read: Record<string, unknown> = {};
+    for (const [key, entry] of Object.entries(section)) {
+      if (!Object.hasOwn(value, key) || value[key] === null) continue;
+      const inner = [...path, key];
+      if (!this.#isWrongAt(inner)) read["member" in entry ? entry.member : key] = this.#entry(value[key], entry, inner);
     }
     return read;
-  });
-  const wrong = check?.(entries);
-  if (!wrong) return entries;
-  const blamed = node.items[wrong.index] as Node | undefined;
-  throw new Misread(blamed ?? node, `${blamed ? `${path}[${wrong.index}]` : path} ${wrong.problem}`);
+  }
+
+  #entry(value: unknown, entry: Entry, path: Path): unknown {
+    if ("section" in entry) return this.section(value, entry, path);
+    if ("each" in entry)
+      return (value as readonly unknown[]).map((one, at) => this.#value(one, entry.each, [...path, at]));
+    if ("form" in entry) return this.#value(value, entry.form, path);
+    const entries = (value as readonly Read[]).map((one, at) =>
+      this.#isWrongAt([...path, at]) ? {} : this.#members(one, entry.listOf, [...path, at]),
+    );
+    const right = Array.from(entries.entries()).filter(([at]) => !this.#isWrong([...path, at]));
+    this.#judge(entry.rules ?? [], new Map(right), path);
+    return entries;
+  }
+
+  #value(value: unknown, form: Form<unknown>, path: Path): unknown {
+    const read = form.read(value);
+    if (read === undefined) this.#find({ path, problem: valueMisfit(value, form) });
+    return read;
+  }
+
+  #judge<T>(rules: readonly Rule<T>[], read: T, path: Path): void {
+    for (const { at, problem } of rules.flatMap((rule) => rule.wrongs(read))) {
+      this.#find({ path: [...path, ...at], problem });
+    }
+  }
+
+  #find(found: Found): void {
+    if (this.found.length < foundMax) this.found.push(found);
+  }
+
+  /** At this very place. */
+  #isWrongAt(path: Path): boolean {
+    return this.found.some((one) => one.path.length === path.length && startsWith(one.path, path));
+  }
+
+  /** There, or in anything that is in it. */
+  #isWrong(path: Path): boolean {
+    return this.found.some((one) => startsWith(one.path, path));
+  }
 }
 
-function resolve(document: Document, node: Node | null): Node | undefined {
-  if (!isAlias(node)) return node ?? undefined;
-  const target = node.resolve(document);
-  if (!target)
-    throw new Misread(node, `*${node.source} stands for nothing: no value above has the anchor &${node.source}`);
-  return target;
-}
-
-function unknownKey(where: string, name: string, known: readonly string[]): string {
-  const near = nearestName(name, known);
-  return `${where} is not a known key; ${near ? `did you mean "${near}"?` : `known are ${known.join(", ")}`}`;
+function startsWith(path: Path, start: Path): boolean {
+  return start.every((step, index) => path[index] === step);
 }

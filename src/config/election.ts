@@ -1,7 +1,7 @@
 /** The `leaderElection` section: its keys are kube-scheduler's own where it has them. */
 import type { Milliseconds } from "../runtime/runtime.ts";
-import type { Read, Section } from "./document.ts";
-import { duration, oneOf, text } from "./values.ts";
+import type { Nested, Read, Rule } from "./sections.ts";
+import { duration, namespaceName, objectName, oneOf } from "./values.ts";
 
 /** What is done only by the one that holds the Lease. */
 export type ElectionMode =
@@ -34,15 +34,6 @@ export const defaultElection: LeaderElection = {
   retryMs: 1_000,
 };
 
-export const electionKeys: Section = {
-  mode: { member: "mode", form: oneOf("answers", "background", "off") },
-  resourceNamespace: { member: "resourceNamespace", form: text },
-  resourceName: { member: "resourceName", form: text },
-  leaseDuration: { member: "leaseMs", form: duration },
-  renewDeadline: { member: "renewMs", form: duration },
-  retryPeriod: { member: "retryMs", form: duration },
-};
-
 const marginMinMs: Milliseconds = 1_000;
 /** As long as `election/lease.ts` believes a holder: followers wait for their own time instead of a longer one. */
 const leaseMaxMs: Milliseconds = 3_600_000;
@@ -50,16 +41,63 @@ const leaseMaxMs: Milliseconds = 3_600_000;
 const renewMinMs: Milliseconds = 1_000;
 
 /** The three times only make sense together, and those left out have their defaults. */
-export function electionProblem(read: Read): { key: string; problem: string } | undefined {
-  const { leaseMs, renewMs, retryMs } = { ...defaultElection, ...read };
-  if (leaseMs % 1000 !== 0) return { key: "leaseDuration", problem: "is not a whole number of seconds" };
-  if (leaseMs > leaseMaxMs) return { key: "leaseDuration", problem: "is longer than 1h: others would not wait for it" };
-  if (renewMs < renewMinMs) return { key: "renewDeadline", problem: "is less than 1s" };
-  if (renewMs + marginMinMs > leaseMs) {
-    const key = "leaseMs" in read ? "leaseDuration" : "renewDeadline";
-    return { key, problem: "leaves no time between renewDeadline and leaseDuration: a second at least must lie there" };
-  }
-  if (retryMs * 2 <= renewMs) return undefined;
-  const key = "retryMs" in read ? "retryPeriod" : "renewDeadline";
-  return { key, problem: "leaves no time to try again: retryPeriod may be half of renewDeadline at most" };
+const rules: readonly Rule<Read>[] = [
+  {
+    says: "`leaseDuration` is a whole number of seconds",
+    wrongs: (read) =>
+      timesOf(read).leaseMs % 1000 === 0
+        ? []
+        : [{ at: ["leaseDuration"], problem: "is not a whole number of seconds" }],
+  },
+  {
+    says: "`leaseDuration` is longer than `renewDeadline` by a second at least",
+    wrongs: (read) => {
+      const { leaseMs, renewMs } = timesOf(read);
+      if (renewMs + marginMinMs <= leaseMs) return [];
+      const problem = "leaves no time between renewDeadline and leaseDuration: a second at least must lie there";
+      return [{ at: ["leaseMs" in read ? "leaseDuration" : "renewDeadline"], problem }];
+    },
+  },
+  {
+    says: "`retryPeriod` is half of `renewDeadline` at most",
+    wrongs: (read) => {
+      const { renewMs, retryMs } = timesOf(read);
+      if (retryMs * 2 <= renewMs) return [];
+      const problem = "leaves no time to try again: retryPeriod may be half of renewDeadline at most";
+      return [{ at: ["retryMs" in read ? "retryPeriod" : "renewDeadline"], problem }];
+    },
+  },
+];
+
+function timesOf(read: Read): LeaderElection {
+  return { ...defaultElection, ...read };
 }
+
+export const electionSection: Nested = {
+  says: "The Lease that says which of several Berths leads (docs/high-availability.md).",
+  section: {
+    mode: {
+      member: "mode",
+      form: oneOf("answers", "background", "off"),
+      says: "What only the leader does. `background`: wakes refused Pods, while whoever is asked answers, as in pairs of kube-scheduler and Berth. `answers`: answers for Pods with claims too, for several Berths behind one address. `off`: there is no Lease, and no background work.",
+    },
+    resourceNamespace: { member: "resourceNamespace", form: namespaceName, says: "Where the Lease is." },
+    resourceName: { member: "resourceName", form: objectName, says: "Its name." },
+    leaseDuration: {
+      member: "leaseMs",
+      form: duration(marginMinMs + renewMinMs, leaseMaxMs),
+      says: "A Lease that was not renewed for so long may be taken by another.",
+    },
+    renewDeadline: {
+      member: "renewMs",
+      form: duration(renewMinMs, leaseMaxMs),
+      says: "A leader that could not renew for so long leads no more.",
+    },
+    retryPeriod: {
+      member: "retryMs",
+      form: duration(10, leaseMaxMs),
+      says: "From one renewal, or one look, to the next.",
+    },
+  },
+  rules,
+};

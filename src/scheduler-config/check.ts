@@ -1,4 +1,7 @@
 /** Finds what is wrong in a KubeSchedulerConfiguration with Berth in it. @see VB §1.3, §1.5, §1.7 */
+
+import { type Path, titleOf } from "../config/sections.ts";
+import { readSources, type Source } from "../config/source.ts";
 import type { Milliseconds } from "../runtime/runtime.ts";
 import { nearestName } from "../scheduling/near-name.ts";
 import { checkEntries } from "./entry-rules.ts";
@@ -6,7 +9,6 @@ import type { Finding } from "./findings.ts";
 import { apiVersion, kind } from "./generate.ts";
 import { configurationKeys, type Form, formTitles } from "./keys.ts";
 import { checkProfiles, checkWiring, type Knowledge, type Say } from "./rules.ts";
-import { type Path, readSources, type Source, titleOf } from "./source.ts";
 import { fieldsOf, saysOf, viewOf } from "./view.ts";
 
 export interface CheckOptions extends Knowledge {
@@ -18,7 +20,7 @@ export interface CheckOptions extends Knowledge {
 
 /** In the order of the lines. Never throws, whatever the text. */
 export function checkSchedulerConfig(text: string, options: CheckOptions): Finding[] {
-  const sources = readSources(text);
+  const sources = readSources(text, { version: "1.1" });
   if (!sources.ok) return [{ id: "unreadable", line: sources.line, detail: sources.problem }];
   const [first, ...others] = sources.documents;
   const findings: Finding[] = [];
@@ -35,10 +37,16 @@ function isConfiguration({ value }: Source): boolean {
   return fieldsOf(value)["kind"] === kind;
 }
 
+/** Where files of other kinds belong. */
+const otherReaders: Readonly<Record<string, string>> = {
+  ConfigMap: "the text in its data is what is checked",
+  BerthConfiguration: '"berth config --check" looks at files of that kind',
+};
+
 function notOne({ value, lineOf }: Source): Finding {
   const named = fieldsOf(value)["kind"];
-  const isWrapped = named === "ConfigMap";
-  const detail = `kind is ${typeof named === "string" ? named : "not set"}${isWrapped ? "; the text in its data is what is checked" : ""}`;
+  const more = typeof named === "string" ? otherReaders[named] : undefined;
+  const detail = `kind is ${typeof named === "string" ? named : "not set"}${more === undefined ? "" : `; ${more}`}`;
   return { id: "no-configuration", line: lineOf(["kind"]), detail };
 }
 

@@ -1,5 +1,6 @@
 /** What may be wrong with one extender, most of it with one of Berth's. */
-import { isLoopback, parseDuration } from "../config/values.ts";
+import { parseDuration } from "../config/durations.ts";
+import { isLoopback } from "../config/values.ts";
 import type { Milliseconds } from "../runtime/runtime.ts";
 import type { Say } from "./rules.ts";
 import { type Entry, fieldsOf, listOf, saysOf, textOf, type VerbKey, type View } from "./view.ts";

@@ -1,7 +1,8 @@
 /** What the parts of a file say of each other: profiles, plugins, and who binds. Rules about single entries are in entry-rules.ts. */
+
+import type { Path } from "../config/sections.ts";
 import type { MistakeId } from "./findings.ts";
 import { defaultSchedulerName } from "./generate.ts";
-import type { Path } from "./source.ts";
 import {
   bareUrl,
   type Fields,

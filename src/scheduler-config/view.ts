@@ -1,7 +1,8 @@
 /** A KubeSchedulerConfiguration as the rules look at it: what is left out has kube-scheduler's default, what is of a wrong form counts as left out. */
+
+import type { Path } from "../config/sections.ts";
 import { defaultSchedulerName } from "./generate.ts";
 import { type ExtensionPoint, extensionPoints } from "./keys.ts";
-import type { Path } from "./source.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -57,7 +57,7 @@ const files: readonly Case[] = [
     name: "a key twice",
     text: `${good}kind: KubeSchedulerConfiguration\n`,
     at: "kind:",
-    says: "unique",
+    says: "given twice",
   },
   { id: "unreadable", name: "broken JSON", text: '{\n"kind":\n', at: '"kind":' },
   { id: "no-configuration", name: "an empty file", text: "# nothing\n", at: "# nothing", says: "empty" },
@@ -67,6 +67,13 @@ const files: readonly Case[] = [
     text: "apiVersion: v1\nkind: Pod\n",
     at: "kind: Pod",
     says: "kind is Pod",
+  },
+  {
+    id: "no-configuration",
+    name: "Berth's own configuration",
+    text: "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n",
+    at: "kind: BerthConfiguration",
+    says: '"berth config --check" looks at files of that kind',
   },
   {
     id: "no-configuration",

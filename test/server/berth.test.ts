@@ -1,6 +1,7 @@
 /** Berth without sockets, from watches to writes, over the sandbox's API server and a virtual clock. */
 import { expect, test } from "vitest";
-import { type Config, defaults, parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config/load.ts";
+import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { Exchange } from "../../src/runtime/runtime.ts";
 import { startBerth } from "../../src/server/berth.ts";

@@ -1,0 +1,128 @@
+/** What the JSON Schema has against a file, in words that name the key, what is wanted, and what was likely meant. */
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { nearestName } from "../scheduling/near-name.ts";
+import { type Entry, entryAt, type Nested, type Path, type Section, titleOf } from "./sections.ts";
+import type { Form, JsonSchema } from "./values.ts";
+
+/** A mistake at a place of the file. */
+export interface Found {
+  readonly path: Path;
+  readonly problem: string;
+}
+
+/** Of a file that has more, the rest is of no use. */
+export const foundMax = 200;
+
+/**
+ * @param top  what the schema was made of
+ * @returns    finds at most `foundMax` mistakes, one a place; `isValid` is the schema's own judgement, with the rules it has of
+ *             values together, which `document.ts` puts in words
+ */
+export function structureOf(schema: JsonSchema, top: Nested): (value: unknown) => { isValid: boolean; found: Found[] } {
+  const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true, strictTypes: false }).compile(schema);
+  const elsewhere = placesOf(top.section, []);
+  return (value) => {
+    const isValid = validate(value);
+    const found = new Map<string, Found>();
+    for (const error of validate.errors ?? []) {
+      if (found.size === foundMax) break;
+      // Of a rule's making.
+      if (error.schemaPath.includes("/allOf/")) continue;
+      const one = told(error, value, top, elsewhere);
+      const place = JSON.stringify(one.path);
+      if (!found.has(place)) found.set(place, one);
+    }
+    return { isValid, found: [...found.values()] };
+  };
+}
+
+type Places = ReadonlyMap<string, readonly string[]>;
+
+/** Where each key of the inner sections belongs. */
+function placesOf(section: Section, path: Path): Places {
+  const places = new Map<string, string[]>();
+  for (const [key, entry] of Object.entries(section)) {
+    if (path.length > 0) places.set(key, [titleOf([...path, key])]);
+    const inner = "section" in entry ? placesOf(entry.section, [...path, key]) : new Map<string, string[]>();
+    for (const [name, titles] of inner) places.set(name, [...(places.get(name) ?? []), ...titles]);
+  }
+  return places;
+}
+
+function told(error: ErrorObject, value: unknown, top: Nested, elsewhere: Places): Found {
+  const path = pathOf(error.instancePath, value);
+  const entry = entryAt(top, path);
+  if (error.keyword === "additionalProperties") {
+    const { additionalProperty: key } = error.params as { additionalProperty: string };
+    return { path: [...path, key], problem: unknownKey(key, keysOf(entry), elsewhere.get(key) ?? []) };
+  }
+  if (error.keyword === "required") {
+    const { missingProperty: key } = error.params as { missingProperty: string };
+    return { path: [...path, key], problem: `is missing: ${whyNeeded(path, key, entry)}` };
+  }
+  return { path, problem: misfit(valueAt(value, path), entry, path) };
+}
+
+/** Of a JSON Pointer. */
+function pathOf(pointer: string, value: unknown): Path {
+  const path: (string | number)[] = [];
+  for (const step of pointer.split("/").slice(1)) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    path.push(Array.isArray(valueAt(value, path)) ? Number(key) : key);
+  }
+  return path;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let found = value;
+  for (const step of path) found = (found as Readonly<Record<string | number, unknown>>)[step];
+  return found;
+}
+
+function keysOf(entry: Entry | undefined): Section {
+  if (entry && "section" in entry) return entry.section;
+  return entry && "listOf" in entry ? entry.listOf : {};
+}
+
+const nameLengthMax = 60;
+
+function unknownKey(name: string, keys: Section, elsewhere: readonly string[]): string {
+  const known = Object.keys(keys);
+  const near = name.length > nameLengthMax ? undefined : nearestName(name, known);
+  const meant = [...(near === undefined ? [] : [near]), ...elsewhere].map((one) => JSON.stringify(one));
+  if (meant.length > 0) return `is not a known key; did you mean ${meant.join(" or ")}?`;
+  return `is not a known key; known are ${known.join(", ")}`;
+}
+
+function whyNeeded(path: Path, key: string, entry: Entry | undefined): string {
+  const inner = keysOf(entry)[key];
+  // What can only be one word.
+  if (inner && "form" in inner && "const" in inner.form.schema) return `write "${key}: ${inner.form.schema["const"]}"`;
+  if (entry && "listOf" in entry)
+    return `each entry of ${titleOf(path.slice(0, -1))} needs ${entry.needs.join(" and ")}`;
+  const needs = entry && "section" in entry ? (entry.needs ?? []) : [];
+  return `${titleOf(path)} needs ${needs.join(", ")}`;
+}
+
+function misfit(value: unknown, entry: Entry | undefined, path: Path): string {
+  const isEntryOfList = typeof path.at(-1) === "number";
+  if (entry && "each" in entry) {
+    return isEntryOfList ? valueMisfit(value, entry.each) : "is not a list of at least one value";
+  }
+  if (entry && "form" in entry) return valueMisfit(value, entry.form);
+  return entry && "listOf" in entry && !isEntryOfList ? "is not a list" : "is not a mapping of keys to values";
+}
+
+/** Why a value is not of the form. */
+export function valueMisfit(value: unknown, { expected, hint }: Form<unknown>): string {
+  if (value === null || value === "") return `has no value: write ${expected}, or leave the line out`;
+  const shown = shownValue(value);
+  const meant = hint?.(value);
+  const [is, end] = [shown === undefined ? "" : `: it is ${shown}`, meant === undefined ? "" : `; ${meant}`];
+  return `is not ${expected}${is}${end}`;
+}
+
+function shownValue(value: unknown): string | undefined {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" && value.length <= nameLengthMax ? JSON.stringify(value) : undefined;
+}
