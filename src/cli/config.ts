@@ -17,7 +17,7 @@ Prints what "berth serve --config" can be told, or looks at a file for it. Needs
       --defaults               every key with its default and what it is for, as YAML to begin with
       --schema                 the JSON Schema, for editors
       --reference              the table of all keys, in Markdown
-      --check FILE             says all that is wrong in the file: on which line, and what would be right
+      --check FILE             says all that is wrong in the file: on which line, and what would be right; "-" is standard input
       --listen HOST:PORT       as "berth serve" will be told
       --debug-listen HOST:PORT
   -o, --output FORMAT          of --check: "text" (default) or "json"
@@ -61,7 +61,7 @@ async function config(argv: readonly string[], io: CommandIo): Promise<number> {
 }
 
 function checkFile(path: string, output: "text" | "json", flags: ConfigFlags, { stdout }: CommandIo): number {
-  const text = readConfigText(path, `--check ${path}`);
+  const text = readConfigText(path === "-" ? "/dev/stdin" : path, `--check ${path}`);
   const mistakes = orMisuse(() => checkConfig(text, flags));
   if (output === "json") {
     stdout.write(

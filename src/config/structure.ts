@@ -1,7 +1,7 @@
 /** What the JSON Schema has against a file, in words that name the key, what is wanted, and what was likely meant. */
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
-import { nearestName } from "../scheduling/near-name.ts";
 import { type Entry, entryAt, type Nested, type Path, type Section, titleOf } from "./sections.ts";
+import { nameLengthMax, type Place, placesOf, unknownKey } from "./unknown-key.ts";
 import type { Form, JsonSchema } from "./values.ts";
 
 /** A mistake at a place of the file. */
@@ -20,7 +20,7 @@ export const foundMax = 200;
  */
 export function structureOf(schema: JsonSchema, top: Nested): (value: unknown) => { isValid: boolean; found: Found[] } {
   const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true, strictTypes: false }).compile(schema);
-  const elsewhere = placesOf(top.section, []);
+  const elsewhere = placesOf(top.section);
   return (value) => {
     const isValid = validate(value);
     const found = new Map<string, Found>();
@@ -36,25 +36,12 @@ export function structureOf(schema: JsonSchema, top: Nested): (value: unknown) =
   };
 }
 
-type Places = ReadonlyMap<string, readonly string[]>;
-
-/** Where each key of the inner sections belongs. */
-function placesOf(section: Section, path: Path): Places {
-  const places = new Map<string, string[]>();
-  for (const [key, entry] of Object.entries(section)) {
-    if (path.length > 0) places.set(key, [titleOf([...path, key])]);
-    const inner = "section" in entry ? placesOf(entry.section, [...path, key]) : new Map<string, string[]>();
-    for (const [name, titles] of inner) places.set(name, [...(places.get(name) ?? []), ...titles]);
-  }
-  return places;
-}
-
-function told(error: ErrorObject, value: unknown, top: Nested, elsewhere: Places): Found {
+function told(error: ErrorObject, value: unknown, top: Nested, elsewhere: readonly Place[]): Found {
   const path = pathOf(error.instancePath, value);
   const entry = entryAt(top, path);
   if (error.keyword === "additionalProperties") {
     const { additionalProperty: key } = error.params as { additionalProperty: string };
-    return { path: [...path, key], problem: unknownKey(key, keysOf(entry), elsewhere.get(key) ?? []) };
+    return { path: [...path, key], problem: unknownKey(key, Object.keys(keysOf(entry)), elsewhere) };
   }
   if (error.keyword === "required") {
     const { missingProperty: key } = error.params as { missingProperty: string };
@@ -84,16 +71,6 @@ function keysOf(entry: Entry | undefined): Section {
   return entry && "listOf" in entry ? entry.listOf : {};
 }
 
-const nameLengthMax = 60;
-
-function unknownKey(name: string, keys: Section, elsewhere: readonly string[]): string {
-  const known = Object.keys(keys);
-  const near = name.length > nameLengthMax ? undefined : nearestName(name, known);
-  const meant = [...(near === undefined ? [] : [near]), ...elsewhere].map((one) => JSON.stringify(one));
-  if (meant.length > 0) return `is not a known key; did you mean ${meant.join(" or ")}?`;
-  return `is not a known key; known are ${known.join(", ")}`;
-}
-
 function whyNeeded(path: Path, key: string, entry: Entry | undefined): string {
   const inner = keysOf(entry)[key];
   // What can only be one word.
@@ -107,10 +84,15 @@ function whyNeeded(path: Path, key: string, entry: Entry | undefined): string {
 function misfit(value: unknown, entry: Entry | undefined, path: Path): string {
   const isEntryOfList = typeof path.at(-1) === "number";
   if (entry && "each" in entry) {
-    return isEntryOfList ? valueMisfit(value, entry.each) : "is not a list of at least one value";
+    if (isEntryOfList) return valueMisfit(value, entry.each);
+    const meant = typeof value === "string" ? `; write [${JSON.stringify(value.slice(0, nameLengthMax))}]` : "";
+    return `is not a list of at least one value${meant}`;
   }
   if (entry && "form" in entry) return valueMisfit(value, entry.form);
-  return entry && "listOf" in entry && !isEntryOfList ? "is not a list" : "is not a mapping of keys to values";
+  if (entry && "listOf" in entry && !isEntryOfList)
+    return `is not a list; begin each entry with "- ${entry.needs[0]}:"`;
+  const keys = path.length === 0 ? "" : `; its keys are ${Object.keys(keysOf(entry)).join(", ")}`;
+  return `is not a mapping of keys to values${keys}`;
 }
 
 /** Why a value is not of the form. */

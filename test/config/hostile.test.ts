@@ -67,7 +67,7 @@ const files: Record<string, { file: string; want: string[] }> = {
   "a bomb of aliases": { file: bomb(), want: ["f:1: aliases that stand for too much, or for themselves"] },
   "an alias of what it stands in": {
     file: `${head}classes: &a\n- *a\n`,
-    want: ["f:4: classes[0] is not a mapping of keys to values"],
+    want: ["f:4: classes[0] is not a mapping of keys to values; its keys are name, provisioning, pool, capacity"],
   },
   "aliases of aliases without an end": {
     file: `${head}classes: [${"&a x, *a, ".repeat(200)}]\n`,
@@ -152,18 +152,38 @@ const files: Record<string, { file: string; want: string[] }> = {
   },
   "an entry of nothing in a list": {
     file: `${head}classes:\n-\n`,
-    want: ["f:4: classes[0] is not a mapping of keys to values"],
+    want: ["f:4: classes[0] is not a mapping of keys to values; its keys are name, provisioning, pool, capacity"],
   },
   "a list where a section is": {
     file: `${head}binding:\n- timeout: 1m\n`,
-    want: ["f:3: binding is not a mapping of keys to values"],
+    want: ["f:3: binding is not a mapping of keys to values; its keys are timeout, inProgressMax, queuedMax"],
   },
-  "a section where a list is": { file: `${head}classes:\n  name: a\n`, want: ["f:3: classes is not a list"] },
+  "a section where a list is": {
+    file: `${head}classes:\n  name: a\n`,
+    want: ['f:3: classes is not a list; begin each entry with "- name:"'],
+  },
   "a key of another section": {
     file: `${head}podsMax: 3\ntimeout: 1m\n`,
     want: [
-      'f:3: podsMax is not a known key; did you mean "holds.podsMax"?',
-      'f:4: timeout is not a known key; did you mean "binding.timeout" or "liveReads.timeout"?',
+      'f:3: podsMax is not a known key; did you mean "podsMax" in holds?',
+      'f:4: timeout is not a known key; did you mean "timeout" in binding or "timeout" in liveReads?',
+    ],
+  },
+  "what newcomers write": {
+    file: `${head}listenAddress: x\nbindTimeout: 1m\nbinding.timeout: 1m\nbinding: { timeoutSeconds: 600 }\nleader-election: {}\ndebug: true\nmetrics: x\nscoring: spread\ndebugTls: { cert: a, key: b, ca: c, allowedNames: d, certFile: e, keyFile: f, clientCAFile: g }\n`,
+    want: [
+      'f:3: listenAddress is not a known key; did you mean "listen"?',
+      'f:4: bindTimeout is not a known key; did you mean "timeout" in binding?',
+      'f:5: "binding.timeout" is not a known key; did you mean "timeout" in binding?',
+      'f:6: binding.timeoutSeconds is not a known key; did you mean "timeout"?',
+      'f:7: leader-election is not a known key; did you mean "leaderElection"?',
+      'f:8: debug is not a known key; did you mean "debugListen" or "debugTls" or "debugAccess"?',
+      expect.stringMatching(/^f:9: metrics is not a known key; known are apiVersion, /) as unknown as string,
+      "f:10: scoring is not a mapping of keys to values; its keys are strategy, shape",
+      'f:11: debugTls.cert is not a known key; did you mean "certFile"?',
+      'f:11: debugTls.key is not a known key; did you mean "keyFile"?',
+      'f:11: debugTls.ca is not a known key; did you mean "clientCAFile"?',
+      'f:11: debugTls.allowedNames is not a list of at least one value; write ["d"]',
     ],
   },
   "keys in another letter case": {
