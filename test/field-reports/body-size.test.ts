@@ -1,7 +1,8 @@
 /** FR-105: whole nodes with every call, up to a limit, over real sockets. */
 import { afterEach, expect, test } from "vitest";
 import { type Served, serveBerth } from "../../src/cli/listeners.ts";
-import { defaults, parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config/load.ts";
+import { defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { nodeRuntime } from "../../src/runtime/node-runtime.ts";
 import { createServer } from "../../src/server/server.ts";
