@@ -352,6 +352,45 @@ test("what the watch tells late, of the time before the write, ends no promise",
   ]);
 });
 
+/** The first claimRef lands, is seen, and taken off; its answer is lost. What is promised at each later one is noted. */
+function takenOff(noted: unknown[]): void {
+  let isFirst = true;
+  world.fault = ({ method, path }, pass) => {
+    if (method !== "PATCH" || !path.endsWith("/a")) return undefined;
+    if (!isFirst) noted.push(promised());
+    if (!isFirst) return undefined;
+    isFirst = false;
+    return pass()
+      .then(() => world.patch("volume", "a", { spec: { claimRef: null } }))
+      .then(() => reply(500));
+  };
+}
+
+test("a claimRef that was seen, and taken off, is promised again before it is written again", async () => {
+  const pod = await world.oneDisk();
+  const noted: unknown[] = [];
+  takenOff(noted);
+  const bind = world.bind(pod, "n1");
+  await world.runtime.advance(1_000);
+  expect(noted).toEqual([["d/x on n1"]]);
+  await world.controlVolumes();
+  expect(bind.answer).toBe("ok");
+});
+
+test("it is not written again once the volume is promised to another", async () => {
+  const [first, second] = await world.rivals();
+  const noted: unknown[] = [];
+  takenOff(noted);
+  const loser = world.bind(first, "n1");
+  await world.runtime.settle();
+  const winner = world.bind(second, "n1");
+  await world.runtime.advance(3_000);
+  expect(noted).toEqual([["d/y on n1"]]);
+  expect(loser.answer).toMatch(/cannot hold the volumes/);
+  await world.controlVolumes();
+  expect(winner.answer).toBe("ok");
+});
+
 test.for([
   ["is being deleted", ["example.com/held"], /claim d\/x is being deleted/],
   ["is gone", [], /claim d\/x was deleted/],

@@ -31,4 +31,8 @@ export const keptSeeds: readonly Kept[] = [
     seed: 136,
     found: "a selected-node whose answer was lost was promised no more once its claim was being deleted",
   },
+  {
+    seed: 259,
+    found: "a claimRef that came twice was taken off in between, and written again without a promise",
+  },
 ];
