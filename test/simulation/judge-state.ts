@@ -146,7 +146,9 @@ export class StateJudge {
     if (target.kind === "volume") {
       const there = this.#world.server.get("persistentvolumes", target.volume);
       const cached = state.volumes.get(target.volume);
-      const isWritten = there?.metadata.uid === target.uid && there.spec.claimRef?.uid === claimUid;
+      // By a Berth: where the PV controller gave the claim what a user had set aside for it, no promise was owed.
+      const isOurs = this.#judge.writes.ours.get(target.volume) === claimUid;
+      const isWritten = isOurs && there?.metadata.uid === target.uid && there.spec.claimRef?.uid === claimUid;
       if (isWritten && cached?.uid === target.uid && cached.claimRef?.uid !== claimUid)
         find(`${target.volume} is its own`);
       return;

@@ -19,7 +19,7 @@ export class WriteJudge {
   #lastVolumeWrite: { readonly by: string; readonly at: number } | undefined;
   readonly #wokenAt = new Map<string, number>();
   /** Uids of the claims that a Berth wrote into each volume. */
-  readonly #ours = new Map<string, string>();
+  readonly ours = new Map<string, string>();
 
   constructor(world: World, judge: Judge) {
     this.#world = world;
@@ -85,7 +85,7 @@ export class WriteJudge {
     if (marked === (other !== undefined) && !before.metadata.annotations?.[byController]) {
       find("a volume is marked just where no user reserved it", marked ? "marked" : "not marked");
     }
-    this.#ours.set(key, uid);
+    this.ours.set(key, uid);
     const claim = this.#world.server.get("persistentvolumeclaims", `${namespace}/${name}`);
     if (claim?.metadata.uid !== uid) {
       if (!this.#isRace(by, "persistentvolumeclaims", `${namespace}/${name}`))
@@ -112,7 +112,7 @@ export class WriteJudge {
       find("what is bound is never taken back", `it was bound to ${claimRef?.name}`);
     if (
       claimRef?.uid !== undefined &&
-      this.#ours.get(key) !== claimRef.uid &&
+      this.ours.get(key) !== claimRef.uid &&
       !before.metadata.annotations?.[byController]
     ) {
       find("what others wrote is never taken back", `${claimRef.name} was written by somebody else`);

@@ -19,7 +19,7 @@ export class Judge {
   readonly calls: CallJudge;
   readonly state: StateJudge;
   readonly sends: SendJudge;
-  readonly #writes: WriteJudge;
+  readonly writes: WriteJudge;
   readonly #world: World;
   /** When each object was deleted, or began to be, by uid. */
   readonly goneAt = new Map<string, number>();
@@ -30,7 +30,7 @@ export class Judge {
     this.calls = new CallJudge(world, this);
     this.state = new StateJudge(world, this);
     this.sends = new SendJudge(world, this);
-    this.#writes = new WriteJudge(world, this);
+    this.writes = new WriteJudge(world, this);
     world.server.onWrite = (write) => this.#see(write);
   }
 
@@ -53,6 +53,6 @@ export class Judge {
     const { uid } = write.before?.metadata ?? {};
     if (isGone && !this.goneAt.has(uid)) this.goneAt.set(uid, this.#world.clock.now);
     this.#world.trigger.wrote(write);
-    this.#writes.see(write);
+    this.writes.see(write);
   }
 }
