@@ -47,6 +47,8 @@ export class BindRun {
   isFree = false;
   /** As read live; absent until then. */
   pod: Pod | undefined;
+  /** The node that the Pod was seen on; absent while it was on none. */
+  placedOn: NodeName | undefined;
   commitments: Commitment[] = [];
   readonly #callers = new Set<Caller>();
   readonly #stopping = new AbortController();

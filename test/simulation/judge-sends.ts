@@ -116,7 +116,7 @@ export class SendJudge {
 
   #wake(replica: Replica, request: HttpRequest): void {
     const { metadata } = JSON.parse(String(request.body));
-    const filteredAt = this.#judge.calls.filteredAt.get(metadata.uid);
+    const filteredAt = this.#judge.calls.filteredBy(replica.life, metadata.uid);
     const find = (text: string): void =>
       this.#judge.find("wakes are few", `${replica.name} wakes ${request.path}: ${text}`);
     if (filteredAt === undefined) find("nobody asked for it");

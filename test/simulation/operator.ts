@@ -24,6 +24,8 @@ export class Operator {
   readonly #world: World;
   /** When each object was last meddled with, by "plural/key". */
   readonly touched = new Map<string, number>();
+  /** Uids of claims whose node was taken off: their volumes may be made all the same, and nobody is told. */
+  readonly unselected = new Set<string>();
   /** Specs of deleted things that come back. */
   #count = 0;
   #near: Near | undefined;
@@ -168,6 +170,7 @@ export class Operator {
   }
 
   #unselect(claim: Body): void {
+    if (claim) this.unselected.add(claim.metadata.uid);
     this.#patch("persistentvolumeclaims", claim, { metadata: { annotations: { [selectedNode]: null } } });
   }
 

@@ -35,4 +35,8 @@ export const keptSeeds: readonly Kept[] = [
     seed: 259,
     found: "a claimRef that came twice was taken off in between, and written again without a promise",
   },
+  {
+    seed: 5000740,
+    found: "a claimRef was taken back from a Pod that another scheduler had put where its volume is",
+  },
 ];

@@ -201,7 +201,11 @@ export class World {
     const size = giOf(spec.resources.requests.storage);
     if (!backend || backend.volumes.has(metadata.uid)) return;
     const free = Number(backend.free(segment)) / 1024 ** 3;
-    if (free >= size) return;
+    let untold = 0;
+    for (const [uid, volume] of backend.volumes) {
+      if (volume.segment === segment && this.operator.unselected.has(uid)) untold += Number(volume.bytes) / 1024 ** 3;
+    }
+    if (free + untold >= size) return;
     this.stats.fullPools++;
     this.judge.find(
       "nobody is sent to a full pool",
