@@ -48,6 +48,16 @@ export class Judge {
     return judgeEnd(this.#world, this);
   }
 
+  /** Whether all that must hold in the end does already. */
+  async isContent(): Promise<boolean> {
+    let isContent = true;
+    const find = (): void => {
+      isContent = false;
+    };
+    await judgeEnd(this.#world, { find });
+    return isContent;
+  }
+
   #see(write: Write): void {
     const isGone = write.before && (!write.after || write.after.metadata.deletionTimestamp !== undefined);
     const { uid } = write.before?.metadata ?? {};

@@ -19,7 +19,7 @@ import { Replica } from "./replica.ts";
 import { Server } from "./server.ts";
 import { isReady, Service } from "./service.ts";
 import { Stats } from "./stats.ts";
-import { Trace } from "./trace.ts";
+import { Trace, type TraceForm } from "./trace.ts";
 import { Trigger } from "./trigger.ts";
 import { Weather } from "./weather.ts";
 
@@ -30,7 +30,8 @@ const delayMaxMs = 12_000;
 const deadAfterMs = 45_000;
 
 export interface WorldOptions {
-  readonly keepsTrace?: boolean;
+  /** "hash" unless given. */
+  readonly trace?: TraceForm;
   readonly plant?: Plant | undefined;
 }
 
@@ -53,11 +54,11 @@ export class World {
   readonly #asking = new Map<string, HttpRequest>();
   #uuids = 0;
 
-  constructor(plan: Plan, { keepsTrace = false, plant }: WorldOptions = {}) {
+  constructor(plan: Plan, { trace = "hash", plant }: WorldOptions = {}) {
     const { seed, faults, berths } = plan;
     this.plan = plan;
     this.plant = plant;
-    this.trace = new Trace(this.clock, keepsTrace);
+    this.trace = new Trace(this.clock, trace);
     this.weather = new Weather({ seed, enabled: new Set(faults) });
     this.network = new Network(this);
     const random = new Random(seed ^ 0x5a17);
