@@ -34,7 +34,9 @@ export async function awaitBound(run: BindRun): Promise<"ready" | "assigned"> {
     if (standing.kind === "bound" && run.callers > 0) return "ready";
     run.waitingFor = () => (standing.kind === "pending" ? standing.waitingFor : "no caller waited for it any more");
     const isAbsent = pod === "absent" && !run.isFree;
+    run.isUnattended = standing.kind === "bound";
     await run.change(pointsOf(run), isAbsent ? Math.min(absentPodCheckMaxMs, 1000 * 2 ** absentChecks) : undefined);
+    run.isUnattended = false;
     isConfirmed = false;
   }
 }

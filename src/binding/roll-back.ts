@@ -28,8 +28,8 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
   let awayMs = 0;
   for (let tries = 0; tries < triesMax; tries++) {
     if (tries > 0) await rest(run, tries, awayMs);
-    if (run.world.isNeededElsewhere(claim.uid, run))
-      return `volume ${name} stays with claim ${claim.key} for another pod`;
+    const elsewhere = `volume ${name} stays with claim ${claim.key} for another pod`;
+    if (run.world.isNeededElsewhere(claim.uid, run)) return elsewhere;
     const read = await run.read("volume", name);
     awayMs = "failed" in read ? (read.retryAfterMs ?? 0) : 0;
     if ("failed" in read) continue;
@@ -45,7 +45,11 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
       commitment.progress = "ours";
       return left;
     }
-    const release = { volume: name, uid: live.uid, version: live.resourceVersion, keepsName: commitment.wasReserved };
+    // A bind that began during the read may stand on it by now, or have written it anew.
+    if (run.world.isNeededElsewhere(claim.uid, run)) return elsewhere;
+    // A mark says that the user's reservation was gone before this claimRef was written, be it by another run.
+    const keepsName = commitment.wasReserved && !live.boundByController;
+    const release = { volume: name, uid: live.uid, version: live.resourceVersion, keepsName };
     const outcome = await run.write("release", () => run.world.writer.releaseVolume(release));
     if (outcome.ok) {
       commitment.progress = "lost";

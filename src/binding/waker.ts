@@ -63,6 +63,12 @@ export class Waker {
     this.#unsubscribe = deps.cluster.subscribe((change) => this.#noteNode(change));
   }
 
+  /** A filter call of the Pod came in: what it answers is news enough. */
+  asked(pod: PodUid): void {
+    const waiting = this.#waiting.get(pod);
+    if (waiting) waiting.nextLookAt = Math.max(waiting.nextLookAt, this.#deps.runtime.now() + quietMs);
+  }
+
   /** Filter refused the Pod on every node it was asked about. */
   refused(pod: Pod): void {
     const now = this.#deps.runtime.now();

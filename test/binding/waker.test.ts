@@ -70,6 +70,18 @@ describe("a refused Pod", () => {
     expect(stage.wakes).toHaveLength(1);
   });
 
+  test("is not woken while a newer filter call of it is two seconds old at most, answered or not", async () => {
+    const stage = new Stage();
+    const pod = stage.refused();
+    await stage.runtime.advance(5_500);
+    stage.add(makePV("a", { on: "n1" }));
+    stage.waker.asked(pod.uid);
+    await stage.runtime.advance(1_900);
+    expect(stage.wakes).toEqual([]);
+    await stage.runtime.advance(1_500);
+    expect(stage.wakes).toHaveLength(1);
+  });
+
   test("is woken when a promise to another Pod ends, which no watch shows", async () => {
     const stage = new Stage();
     stage.add(makeNode("n1"), makePV("a", { on: "n1" }), makePVC("y"));
