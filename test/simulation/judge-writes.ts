@@ -88,7 +88,7 @@ export class WriteJudge {
     this.ours.set(key, uid);
     const claim = this.#world.server.get("persistentvolumeclaims", `${namespace}/${name}`);
     if (claim?.metadata.uid !== uid) {
-      if (!this.#isRace(by, "persistentvolumeclaims", `${namespace}/${name}`))
+      if (!this.#isRace(by, "persistentvolumeclaims", `${namespace}/${name}`) && !this.#wentLately(uid))
         find("a claimRef names a claim that exists", "it does not");
       return;
     }
@@ -124,7 +124,11 @@ export class WriteJudge {
     const user = this.#world.server.all("pods").find((pod) => {
       const node = this.#world.server.get("nodes", pod.spec.nodeName ?? "");
       return (
-        node && claimRef && reaches(before, node) && claimsOf(pod).includes(`${claimRef.namespace}/${claimRef.name}`)
+        node &&
+        claimRef &&
+        reaches(before, node) &&
+        claimsOf(pod).includes(`${claimRef.namespace}/${claimRef.name}`) &&
+        !this.#isRace(by, "pods", `${pod.metadata.namespace}/${pod.metadata.name}`)
       );
     });
     if (user)
@@ -234,6 +238,12 @@ export class WriteJudge {
   #reachesOrRaces(by: string, volume: Body, name: string): boolean {
     const node = this.#world.server.get("nodes", name);
     return this.#isRace(by, "nodes", name) || (node !== undefined && reaches(volume, node));
+  }
+
+  /** Whoever deleted it: a garbage collector too. */
+  #wentLately(uid: string): boolean {
+    const at = this.#judge.goneAt.get(uid);
+    return at !== undefined && this.#world.clock.now - at < raceMs;
   }
 
   /** Whether somebody meddled with the object so lately that the Berth may not know. */

@@ -2,6 +2,7 @@
 
 import { CallJudge } from "./judge-calls.ts";
 import { judgeEnd } from "./judge-end.ts";
+import { PoolJudge } from "./judge-pools.ts";
 import { SendJudge } from "./judge-sends.ts";
 import { StateJudge } from "./judge-state.ts";
 import { WriteJudge } from "./judge-writes.ts";
@@ -20,6 +21,7 @@ export class Judge {
   readonly state: StateJudge;
   readonly sends: SendJudge;
   readonly writes: WriteJudge;
+  readonly pools: PoolJudge;
   readonly #world: World;
   /** When each object was deleted, or began to be, by uid. */
   readonly goneAt = new Map<string, number>();
@@ -31,6 +33,7 @@ export class Judge {
     this.state = new StateJudge(world, this);
     this.sends = new SendJudge(world, this);
     this.writes = new WriteJudge(world, this);
+    this.pools = new PoolJudge(world, this);
     world.server.onWrite = (write) => this.#see(write);
   }
 
@@ -64,5 +67,6 @@ export class Judge {
     if (isGone && !this.goneAt.has(uid)) this.goneAt.set(uid, this.#world.clock.now);
     this.#world.trigger.wrote(write);
     this.writes.see(write);
+    this.pools.see(write);
   }
 }

@@ -24,8 +24,6 @@ export class Operator {
   readonly #world: World;
   /** When each object was last meddled with, by "plural/key". */
   readonly touched = new Map<string, number>();
-  /** Uids of claims whose node was taken off: their volumes may be made all the same, and nobody is told. */
-  readonly unselected = new Set<string>();
   /** Specs of deleted things that come back. */
   #count = 0;
   #near: Near | undefined;
@@ -97,7 +95,10 @@ export class Operator {
         this.#patch("persistentvolumes", this.#pick("persistentvolumes", act.pick), this.#mark(), false);
         return;
       case "delete volume":
-        this.#delete("persistentvolumes", this.#pick("persistentvolumes", act.pick, isDeletable));
+        this.#delete(
+          "persistentvolumes",
+          this.#pick("persistentvolumes", act.pick, (volume) => isDeletable(volume, this.#claimOf(volume))),
+        );
         return;
       case "reset claimRef":
         this.#resetClaimRef(this.#pick("persistentvolumes", act.pick, isReserved));
@@ -170,7 +171,6 @@ export class Operator {
   }
 
   #unselect(claim: Body): void {
-    if (claim) this.unselected.add(claim.metadata.uid);
     this.#patch("persistentvolumeclaims", claim, { metadata: { annotations: { [selectedNode]: null } } });
   }
 
@@ -181,6 +181,10 @@ export class Operator {
     const storageClass = volume.spec.storageClassName;
     this.create(root.persistentvolumeclaims, claimNamed(name, { class: storageClass, gi: 1 }));
     this.#patch("persistentvolumes", volume, { spec: { claimRef: this.#refTo(name) } });
+  }
+
+  #claimOf({ spec: { claimRef } }: Body): Body {
+    return claimRef && this.#world.server.get("persistentvolumeclaims", `${claimRef.namespace}/${claimRef.name}`);
   }
 
   #refTo(name: string): Body {

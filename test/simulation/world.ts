@@ -6,10 +6,9 @@ import { defaults } from "../../src/config.ts";
 import type { Exchange, HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { CycleRecord } from "../../src/sandbox/scheduler/scheduler.ts";
-import type { Body } from "../binding/world.ts";
 import { Random } from "../oracle/random.ts";
 import { Clock, Life, runtimeOf, settled } from "./clock.ts";
-import { classes, driver, giOf, namespace, nodeNamed, root, volumeNamed } from "./cluster.ts";
+import { classes, driver, namespace, nodeNamed, root, volumeNamed } from "./cluster.ts";
 import { Judge } from "./judge.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
@@ -88,7 +87,7 @@ export class World {
           capacity: Object.fromEntries(plan.pools.map((gi, at) => [nameOf(at), `${gi}Gi`])),
           createMs: 200,
           onCreate: ({ claim, segment }) => {
-            this.#seeCreation(claim, segment);
+            this.judge.pools.creating(claim, segment);
             if (this.weather.isCalm || !dice.once(plan.createRarity)) return undefined;
             this.stats.createFaults++;
             return dice.pick([
@@ -194,24 +193,6 @@ export class World {
       else replica.start();
     };
     this.later(ms + 1, look);
-  }
-
-  /** Nothing is provisioned but what a Berth has sent to that node. */
-  #seeCreation({ metadata, spec }: Body, segment: string): void {
-    const backend = this.sandbox.provisioner(driver)?.backend;
-    const size = giOf(spec.resources.requests.storage);
-    if (!backend || backend.volumes.has(metadata.uid)) return;
-    const free = Number(backend.free(segment)) / 1024 ** 3;
-    let untold = 0;
-    for (const [uid, volume] of backend.volumes) {
-      if (volume.segment === segment && this.operator.unselected.has(uid)) untold += Number(volume.bytes) / 1024 ** 3;
-    }
-    if (free + untold >= size) return;
-    this.stats.fullPools++;
-    this.judge.find(
-      "nobody is sent to a full pool",
-      `${metadata.name} of ${size}Gi on ${segment}, where ${free}Gi are left`,
-    );
   }
 
   readonly #uuid = (): string => `00000000-0000-4000-8000-${(++this.#uuids).toString(16).padStart(12, "0")}`;
