@@ -116,9 +116,12 @@ describe("a refused Pod", () => {
     expect(stage.wakes).toHaveLength(1);
   });
 
-  test("is woken although our cache did not show it when we first looked", async () => {
+  test.for([
+    ["did not show it", []],
+    ["showed an older one of its name", [makePod("p", ["x"], { uid: "earlier" })]],
+  ] as const)("is woken although our cache %s when we first looked", async ([, cached]) => {
     const stage = new Stage();
-    stage.add(makeNode("n1"), makePVC("x"), makePV("a", { on: "n1" }));
+    stage.add(makeNode("n1"), makePVC("x"), makePV("a", { on: "n1" }), ...cached);
     stage.waker.refused(stage.world.pod("p", "x"));
     await stage.runtime.advance(10_000);
     expect(stage.wakes).toEqual([]);
