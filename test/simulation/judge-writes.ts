@@ -1,4 +1,5 @@
 /** Every write of a Berth as the server takes it: of a form that a bind may write, asked for, and right for the cluster it meets. */
+import type { HttpRequest } from "../../src/runtime/runtime.ts";
 import type { Body } from "../binding/world.ts";
 import { whyNotAllowed } from "./allowed.ts";
 import { claimsOf, giOf, isBound, reaches, selectedNode } from "./cluster.ts";
@@ -18,6 +19,7 @@ export class WriteJudge {
   readonly #judge: Judge;
   #lastVolumeWrite: { readonly by: string; readonly at: number } | undefined;
   readonly #wokenAt = new Map<string, number>();
+  readonly #wakes = new WeakSet<HttpRequest>();
   /** Uids of the claims that a Berth wrote into each volume. */
   readonly ours = new Map<string, string>();
 
@@ -183,7 +185,10 @@ export class WriteJudge {
     }
   }
 
-  #seeWake({ by, after, key }: Write): void {
+  #seeWake({ by, after, key, request }: Write): void {
+    // Sent once, and on its way it became two.
+    if (this.#wakes.has(request)) return;
+    this.#wakes.add(request);
     const uid: string = after?.metadata.uid;
     const { now } = this.#world.clock;
     const last = this.#wokenAt.get(uid);
