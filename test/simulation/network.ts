@@ -115,7 +115,7 @@ export class Network {
         fail: (why, { isHeard } = { isHeard: true }) => {
           if (call.isOver) return;
           const isAlive = close(call);
-          if (isHeard) call.hungUp.abort();
+          if (isHeard) call.hungUp.abort(why);
           if (isAlive) reject(new Error(why));
         },
         isOver: false,
@@ -203,7 +203,7 @@ export class Network {
       deadAfterMs: wire.deadAfterMs,
       onEnd: (ended) => {
         this.#streams.delete(ended);
-        hungUp.abort();
+        hungUp.abort("the stream has ended");
       },
     });
     this.#streams.set(stream, { wire, path: request.path });

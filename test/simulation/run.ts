@@ -50,8 +50,9 @@ async function storm(world: World): Promise<void> {
   world.trace.add("world", () => "the storm begins");
   const actions = plan.actions.filter(({ at }) => "step" in at);
   for (let step = 0; step < plan.steps && !judge.finding; step++) {
-    for (const { at, act } of actions) if ("step" in at && at.step === step) operator.act(act);
-    await settled();
+    const due = actions.filter(({ at }) => "step" in at && at.step === step);
+    for (const { act } of due) operator.act(act);
+    if (due.length > 0) await settled();
     if (!clock.fire()) break;
     await settled();
     judge.afterStep();
