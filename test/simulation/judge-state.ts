@@ -54,11 +54,13 @@ export class StateJudge {
   }
 
   /** Whoever is to hold a volume that is free does, in that very turn. */
-  #watchHolds({ berth, replica }: Seen): void {
+  #watchHolds({ berth, replica, left, leaving }: Seen): void {
     const { reservations } = berth.cluster.state;
     const hold = reservations.hold.bind(reservations);
     reservations.hold = (pod, plans) => {
       hold(pod, plans);
+      // A call that was on its way when its Pod went: nobody can know, and its hold ends by the clock.
+      if (left.delete(pod)) leaving.set(pod, this.#world.clock.now);
       const isOpen = ({ kind, claim, ...planned }: PlannedClaim): boolean =>
         kind === "static" &&
         "volume" in planned &&
