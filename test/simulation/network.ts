@@ -194,12 +194,11 @@ export class Network {
       this.#back(call, failure(410, "Expired"));
       return;
     }
-    const gone = AbortSignal.any([signal, wire.life.over]);
     const stream = new Stream({
       clock: this.#clock,
       source,
       fate,
-      signal: gone,
+      signals: [signal, wire.life.over],
       deadAfterMs: wire.deadAfterMs,
       onEnd: (ended) => {
         this.#streams.delete(ended);
