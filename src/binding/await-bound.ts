@@ -3,7 +3,7 @@
  * was planned. Ends early when that cannot come true any more (VB §4.3, FR-077).
  */
 import type { BindRun } from "./bind-run.ts";
-import { whyGone } from "./check.ts";
+import { isAssigned, whyGone } from "./check.ts";
 import { BindEnd } from "./endings.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import type { Watchpoint } from "./watchpoints.ts";
@@ -34,7 +34,9 @@ export async function awaitBound(run: BindRun): Promise<"ready" | "assigned"> {
     if (standing.kind === "bound" && run.callers > 0) return "ready";
     run.waitingFor = () => (standing.kind === "pending" ? standing.waitingFor : "no caller waited for it any more");
     const isAbsent = pod === "absent" && !run.isFree;
+    run.isUnattended = standing.kind === "bound";
     await run.change(pointsOf(run), isAbsent ? Math.min(absentPodCheckMaxMs, 1000 * 2 ** absentChecks) : undefined);
+    run.isUnattended = false;
     isConfirmed = false;
   }
 }
@@ -48,6 +50,7 @@ async function goneAstray(run: BindRun, standing: Standing & { kind: "astray" })
   // A Pod that is gone explains all the rest, and decides what is taken back.
   const pod = await run.read("pod", run.subject.pod);
   const gone = "failed" in pod ? undefined : whyGone(run, pod.found ? pod.object : undefined);
+  if ("found" in pod && pod.found) run.placedOn = pod.object.nodeName;
   if (commitment) commitment.progress = "lost";
   if (gone !== undefined) throw new BindEnd("podGone", gone);
   if (!standing.isRefusal || !commitment) throw new BindEnd("astray", why);
@@ -61,26 +64,20 @@ async function goneAstray(run: BindRun, standing: Standing & { kind: "astray" })
 /** @throws BindEnd when the cache shows that the Pod is gone or elsewhere */
 function podAsCached(run: BindRun): "there" | "absent" | "assigned" {
   if (run.isFree) return "there";
-  const { pod, node } = run.subject;
-  const cached = run.world.cluster.state.get("pod", pod);
+  const cached = run.world.cluster.state.get("pod", run.subject.pod);
   // Only pending Pods are cached: one that left is not gone for that (decision 21).
   if (!cached) return "absent";
   const gone = whyGone(run, cached);
   if (gone !== undefined) throw new BindEnd("podGone", gone);
-  if (cached.nodeName === undefined) return "there";
-  if (cached.nodeName === node) return "assigned";
-  throw new BindEnd("podElsewhere", `pod ${pod} is already assigned to node ${cached.nodeName}`);
+  return isAssigned(run, cached) ? "assigned" : "there";
 }
 
 /** The Pod past the cache. @throws BindEnd when it is gone or elsewhere */
 export async function findPod(run: BindRun): Promise<"open" | "assigned"> {
-  const { pod, node } = run.subject;
-  const live = await run.readSurely("pod", pod);
+  const live = await run.readSurely("pod", run.subject.pod);
   const gone = whyGone(run, live);
   if (gone !== undefined || !live) throw new BindEnd("podGone", gone ?? "");
-  if (live.nodeName === undefined) return "open";
-  if (live.nodeName === node) return "assigned";
-  throw new BindEnd("podElsewhere", `pod ${pod} is already assigned to node ${live.nodeName}`);
+  return isAssigned(run, live) ? "assigned" : "open";
 }
 
 /** Everything the plan stands on. Of a claim to provision, the volume too, once the claim names it. */

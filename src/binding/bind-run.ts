@@ -45,8 +45,12 @@ export class BindRun {
   phase: Phase = "queued";
   /** The Pod mounts no claim: nothing is looked at, nothing awaited. */
   isFree = false;
+  /** All claims are bound and nobody waits: nothing is left but the Binding, and no promise stands in another node's way. */
+  isUnattended = false;
   /** As read live; absent until then. */
   pod: Pod | undefined;
+  /** The node that the Pod was seen on; absent while it was on none. */
+  placedOn: NodeName | undefined;
   commitments: Commitment[] = [];
   readonly #callers = new Set<Caller>();
   readonly #stopping = new AbortController();

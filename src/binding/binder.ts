@@ -60,7 +60,7 @@ export class Binder {
         continue;
       }
       if (!run.isStopped && run.subject.node === subject.node) return run.join(signal);
-      if (run.hasWritten) {
+      if (run.hasWritten && !run.isUnattended) {
         return refuse(
           `pod ${subject.pod} is being bound to node ${run.subject.node}, its volumes are being written there`,
         );
@@ -68,7 +68,7 @@ export class Binder {
       const why = `a bind of the pod to node ${subject.node} took its place`;
       run.stop(new BindEnd("superseded", why));
       run.letGoAll(why);
-      return this.#start(subject, signal);
+      if (!run.hasWritten) return this.#start(subject, signal);
     }
   }
 

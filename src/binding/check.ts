@@ -37,13 +37,19 @@ export async function checkLive(run: BindRun, cached: Pod | undefined): Promise<
 
 /** The Pod as the API has it now; "assigned" when it is on our node already. @throws BindEnd */
 export async function livePod(run: BindRun): Promise<Pod | "assigned"> {
-  const { pod, node } = run.subject;
+  const { pod } = run.subject;
   const live = await readForDecision(run, "pod", pod);
   const problem = whyGone(run, live);
   if (problem !== undefined || !live) throw new BindEnd("podGone", problem ?? `pod ${pod} does not exist any more`);
-  if (live.nodeName === undefined) return live;
-  if (live.nodeName === node) return "assigned";
-  throw new BindEnd("podElsewhere", `pod ${pod} is already assigned to node ${live.nodeName}`);
+  return isAssigned(run, live) ? "assigned" : live;
+}
+
+/** Whether the Pod is on our node. @throws BindEnd when it is on another */
+export function isAssigned(run: BindRun, { nodeName }: Pod): boolean {
+  const { pod, node } = run.subject;
+  run.placedOn = nodeName;
+  if (nodeName === undefined || nodeName === node) return nodeName === node;
+  throw new BindEnd("podElsewhere", `pod ${pod} is already assigned to node ${nodeName}`);
 }
 
 /** Why the Pod that was asked for is no more; undefined while it is. */

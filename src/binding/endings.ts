@@ -21,7 +21,7 @@ export type BindEnding =
   | "timedOut"
   /** Nobody waits for it any more, and nothing was written. */
   | "detached"
-  /** A bind of the Pod to another node took its place before anything was written. */
+  /** A bind of the Pod to another node took its place, before anything was written or when nothing was left to write. */
   | "superseded"
   | "overloaded"
   | "stopping"

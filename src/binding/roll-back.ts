@@ -7,6 +7,7 @@ import type { Milliseconds } from "../runtime/runtime.ts";
 import type { Volume } from "../scheduling/objects.ts";
 import { type BindRun, isTransient } from "./bind-run.ts";
 import { type Commitment, isStatic, type StaticCommitment } from "./commitment.ts";
+import { reaches } from "./standing.ts";
 
 const triesMax = 8;
 
@@ -27,13 +28,13 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
   let awayMs = 0;
   for (let tries = 0; tries < triesMax; tries++) {
     if (tries > 0) await rest(run, tries, awayMs);
-    if (run.world.isNeededElsewhere(claim.uid, run))
-      return `volume ${name} stays with claim ${claim.key} for another pod`;
+    const elsewhere = `volume ${name} stays with claim ${claim.key} for another pod`;
+    if (run.world.isNeededElsewhere(claim.uid, run)) return elsewhere;
     const read = await run.read("volume", name);
     awayMs = "failed" in read ? (read.retryAfterMs ?? 0) : 0;
     if ("failed" in read) continue;
     const live = read.found ? read.object : undefined;
-    const left = whyLeft(commitment, live);
+    const left = whyLeft(commitment, live) ?? whyKept(run, commitment, live);
     if (left === "notOurs") {
       // A write in doubt may still land while its version stands; its promise stays, and is looked after.
       if (commitment.progress === "ours" || live?.uid !== commitment.planned.volume.uid) commitment.progress = "lost";
@@ -44,7 +45,11 @@ async function releaseOne(run: BindRun, commitment: StaticCommitment): Promise<s
       commitment.progress = "ours";
       return left;
     }
-    const release = { volume: name, uid: live.uid, version: live.resourceVersion, keepsName: commitment.wasReserved };
+    // A bind that began during the read may stand on it by now, or have written it anew.
+    if (run.world.isNeededElsewhere(claim.uid, run)) return elsewhere;
+    // A mark says that the user's reservation was gone before this claimRef was written, be it by another run.
+    const keepsName = commitment.wasReserved && !live.boundByController;
+    const release = { volume: name, uid: live.uid, version: live.resourceVersion, keepsName };
     const outcome = await run.write("release", () => run.world.writer.releaseVolume(release));
     if (outcome.ok) {
       commitment.progress = "lost";
@@ -66,6 +71,15 @@ function whyLeft({ claim, wrote, planned }: StaticCommitment, live: Volume | und
   // Found as it is, without a controller's mark: a user may have written the uid too.
   if (!wrote && !live.boundByController) return `volume ${live.name} stays reserved for claim ${claim.key}`;
   return undefined;
+}
+
+/** Somebody else put the Pod where it can have the volume: without the claimRef it would wait there for ever. */
+function whyKept({ placedOn, world }: BindRun, { claim }: StaticCommitment, live: Volume | undefined) {
+  const { state } = world.cluster;
+  if (!live || placedOn === undefined || state.get("claim", claim.key)?.uid !== claim.uid) return undefined;
+  const node = state.get("node", placedOn);
+  if (node && !reaches(state, node, live)) return undefined;
+  return `volume ${live.name} stays with claim ${claim.key} for the pod on node ${placedOn}`;
 }
 
 /** As a run's own pauses, but that nothing ends it early. */

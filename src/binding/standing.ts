@@ -143,7 +143,7 @@ function isShown(now: string, { version, seen }: Commitment): boolean {
 }
 
 /** By the affinity that counts on the node: that of a bound in-tree volume is its CSI driver's there (scenario 130). */
-function reaches(state: ClusterState, node: Node, volume: Volume): boolean {
+export function reaches(state: ClusterState, node: Node, volume: Volume): boolean {
   return matchesNode(affinityOn(state, node, volume), node.labels, node.name);
 }
 

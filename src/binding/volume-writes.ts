@@ -20,7 +20,10 @@ export async function claimVolume(run: BindRun, commitment: StaticCommitment): P
   const { claim } = commitment;
   let { volume } = commitment.planned;
   for (let tries = 0; isUndecided(commitment); tries++) {
-    if (tries > 0) checkAgain(run, claim);
+    if (tries > 0) {
+      checkAgain(run, claim);
+      if (!promiseAgain(run, commitment, volume)) return;
+    }
     const failed = await sendClaimRef(run, commitment, volume);
     if (!failed) return standsOn(run, commitment, commitment.version);
     if (!needsReading(failed)) {
@@ -38,6 +41,28 @@ export async function claimVolume(run: BindRun, commitment: StaticCommitment): P
     if (failed.ambiguous || tries > 0) await run.pause(tries, failed);
     volume = live;
   }
+}
+
+/**
+ * Before a write goes out again. The watch may have shown that it landed, which ended its promise, and then that somebody took it off: the
+ * volume is free for everybody by now, or somebody else's. @returns whether it is still the claim's to have; else it is lost
+ */
+function promiseAgain(run: BindRun, commitment: StaticCommitment, { resourceVersion }: Volume): boolean {
+  const { claim, planned } = commitment;
+  if (isPromised(run, commitment)) return true;
+  const { state } = run.world.cluster;
+  const shown = state.get("volume", planned.volume.name);
+  const by = shown?.claimRef;
+  if (by?.uid === claim.uid) return true;
+  const isAnothers = by !== undefined && (by.uid !== undefined || by.claim !== claim.key);
+  const plan = { node: run.subject.node, contended: false, claims: [planned] };
+  if (!isAnothers && state.reservations.assume(run.subject.uid, plan).ok) {
+    standsOn(run, commitment, resourceVersion);
+    return true;
+  }
+  commitment.progress = "lost";
+  commitment.version = shown?.resourceVersion;
+  return false;
 }
 
 /** Older versions, which a watch that lags shows later, are no word against the promise. */

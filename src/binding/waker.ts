@@ -43,7 +43,7 @@ const quietMs = 2_000;
 const looksPerTickMax = 10;
 const podsMax = 10_000;
 const pauseMaxMs = 300_000;
-/** The cache may be behind with the Pod itself. One that it never shows is gone, or kube-scheduler has asked about it meanwhile. */
+/** The cache may be behind with the Pod itself, or show an older one of its name. One that it never shows is gone, or kube-scheduler has asked about it meanwhile. */
 const goneAfterMs = 300_000;
 /** Promises and demands end by the clock too: a look without any change, now and then. */
 const unchangedLookMs = 30_000;
@@ -61,6 +61,12 @@ export class Waker {
   constructor(deps: WakerDeps) {
     this.#deps = deps;
     this.#unsubscribe = deps.cluster.subscribe((change) => this.#noteNode(change));
+  }
+
+  /** A filter call of the Pod came in: what it answers is news enough. */
+  asked(pod: PodUid): void {
+    const waiting = this.#waiting.get(pod);
+    if (waiting) waiting.nextLookAt = Math.max(waiting.nextLookAt, this.#deps.runtime.now() + quietMs);
   }
 
   /** Filter refused the Pod on every node it was asked about. */
@@ -107,7 +113,7 @@ export class Waker {
       if (looks >= looksPerTickMax || this.#closed || runtime.now() < this.#awayUntil) return;
       if (this.#waiting.get(uid) !== waiting || runtime.now() < waiting.nextLookAt) continue;
       const cached = this.#deps.cluster.state.get("pod", waiting.pod.key);
-      if (!cached && runtime.now() - waiting.refusedAt < goneAfterMs) continue;
+      if (cached?.uid !== uid && runtime.now() - waiting.refusedAt < goneAfterMs) continue;
       if (cached?.uid !== uid || cached.nodeName !== undefined || cached.deleting) {
         this.#waiting.delete(uid);
         continue;

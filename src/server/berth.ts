@@ -207,6 +207,7 @@ function createBinding(
 /** A refusal says to whom kube-scheduler comes, and so whose the waking is. */
 function wakerThatTells(waker: Waker, leadership: RunningLeadership) {
   return {
+    asked: (pod: PodUid): void => waker.asked(pod),
     refused: (pod: Pod): void => {
       leadership.refused();
       waker.refused(pod);

@@ -30,6 +30,7 @@ export function filterVerb(parts: Parts): Handler {
     }
 
     parts.binder.filterSeen(read.pod.uid);
+    parts.waker.asked(read.pod.uid);
     const judgement = await judge(parts, read.pod, asked.names, signal);
     const encoded = encode(asked, judgement);
     if (judgement.kind !== "free") keep(parts, read.pod, asked, judgement);

@@ -48,6 +48,7 @@ export interface PodBinder {
 
 /** Who wakes Pods whose refusal has lost its cause. */
 export interface PodWaker {
+  asked(pod: PodUid): void;
   refused(pod: Pod): void;
   answered(pod: PodUid): void;
 }

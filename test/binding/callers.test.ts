@@ -66,6 +66,31 @@ test("decision 16: before anything is written a call for another node takes the 
   expect(await audit(world)).toEqual([]);
 });
 
+test.for([
+  ["takes the place of a bind with bound claims that nobody waits for", undefined, /^ok$/],
+  ["that cannot reach them is refused for that", "n1", /^node n2 cannot hold the volumes/],
+] as const)("decision 16: a call for another node %s", async ([, on, answer]) => {
+  await world.pv("a", on === undefined ? { source: { nfs: { server: "nas", path: "/a" } } } : { on });
+  await world.pvc("x");
+  pod = await world.pod("p", ["x"]);
+  await world.start();
+  world.bind(pod, "n1").hangUp();
+  await world.runtime.settle();
+  const bind = world.bind(pod, "n1");
+  await world.runtime.settle();
+  bind.hangUp();
+  const early = world.bind(pod, "n2");
+  await world.runtime.settle();
+  expect(early.answer).toMatch(/is being bound to node n1/);
+  await world.controlVolumes();
+  world.berth.binder.filterSeen(pod.metadata.uid);
+  const late = world.bind(pod, "n2");
+  await world.runtime.advance(1_000);
+  expect(late.answer).toMatch(answer);
+  expect((await world.get("claim", "d/x")).spec.volumeName).toBe("a");
+  expect(await audit(world)).toEqual([]);
+});
+
 test("FR-098: a caller that hangs up leaves the run and its writes; no Binding until the retry joins", async () => {
   const bind = await waitStatic();
   await world.runtime.advance(5_000);

@@ -352,6 +352,86 @@ test("what the watch tells late, of the time before the write, ends no promise",
   ]);
 });
 
+/** Another scheduler, which looks at nothing. */
+async function place(node: string): Promise<void> {
+  await world.call("POST", "/api/v1/namespaces/d/pods/p/binding", {
+    metadata: { name: "p", namespace: "d" },
+    target: { kind: "Node", name: node },
+  });
+}
+
+test.for([
+  ["a volume that it reaches there stays its claim's", undefined, "d/x"],
+  ["a volume that it does not is taken back", "n1", undefined],
+] as const)("of a pod that somebody else put on another node %s", async ([, on, owner]) => {
+  await world.pv("a", on === undefined ? { source: { nfs: { server: "nas", path: "/a" } } } : { on });
+  await world.pvc("x");
+  const pod = await world.pod("p", ["x"]);
+  await world.start();
+  const bind = world.bind(pod, "n1");
+  await world.runtime.settle();
+  await place("n2");
+  await world.runtime.advance(2_000);
+  expect(bind.answer).toMatch(/already assigned to node n2/);
+  const { claimRef } = (await world.get("volume", "a")).spec;
+  expect(claimRef && `${claimRef.namespace}/${claimRef.name}`).toBe(owner);
+});
+
+test("of a pod that somebody else put on its node no volume is taken back, though its claim is to go with it", async () => {
+  await world.pv("a", { on: "n1" });
+  await world.pvc("x");
+  await world.patch("claim", "d/x", { metadata: { finalizers: ["kubernetes.io/pvc-protection"] } });
+  const pod = await world.pod("p", ["x"]);
+  const { cluster } = await world.start();
+  const bind = world.bind(pod, "n1");
+  await world.runtime.settle();
+  cluster.hold("pod");
+  await place("n1");
+  await world.remove("claim", "d/x");
+  await world.runtime.advance(2_000);
+  expect(bind.answer).toMatch(/claim d\/x is being deleted; volume a stays with claim d\/x for the pod on node n1/);
+  expect((await world.get("volume", "a")).spec.claimRef.name).toBe("x");
+});
+
+/** The first claimRef lands, is seen, and taken off; its answer is lost. What is promised at each later one is noted. */
+function takenOff(noted: unknown[]): void {
+  let isFirst = true;
+  world.fault = ({ method, path }, pass) => {
+    if (method !== "PATCH" || !path.endsWith("/a")) return undefined;
+    if (!isFirst) noted.push(promised());
+    if (!isFirst) return undefined;
+    isFirst = false;
+    return pass()
+      .then(() => world.patch("volume", "a", { spec: { claimRef: null } }))
+      .then(() => reply(500));
+  };
+}
+
+test("a claimRef that was seen, and taken off, is promised again before it is written again", async () => {
+  const pod = await world.oneDisk();
+  const noted: unknown[] = [];
+  takenOff(noted);
+  const bind = world.bind(pod, "n1");
+  await world.runtime.advance(1_000);
+  expect(noted).toEqual([["d/x on n1"]]);
+  await world.controlVolumes();
+  expect(bind.answer).toBe("ok");
+});
+
+test("it is not written again once the volume is promised to another", async () => {
+  const [first, second] = await world.rivals();
+  const noted: unknown[] = [];
+  takenOff(noted);
+  const loser = world.bind(first, "n1");
+  await world.runtime.settle();
+  const winner = world.bind(second, "n1");
+  await world.runtime.advance(3_000);
+  expect(noted).toEqual([["d/y on n1"]]);
+  expect(loser.answer).toMatch(/cannot hold the volumes/);
+  await world.controlVolumes();
+  expect(winner.answer).toBe("ok");
+});
+
 test.for([
   ["is being deleted", ["example.com/held"], /claim d\/x is being deleted/],
   ["is gone", [], /claim d\/x was deleted/],

@@ -103,6 +103,27 @@ describe("two binds for one volume", () => {
     await world.controlVolumes();
     expect(second.answer).toBe("ok");
   });
+
+  test("nor by a bind that looked whether it may before the other began", async () => {
+    await world.pv("a", { on: "n1" });
+    const x = await world.pvc("x");
+    const p1 = await world.pod("p1", ["x"]);
+    const p2 = await world.pod("p2", ["x"]);
+    await world.start();
+    const first = world.bind(p1, "n1");
+    await world.runtime.settle();
+    // The read before the release takes its time.
+    world.fault = ({ method, path }, pass) =>
+      method === "GET" && path.endsWith("/a") ? world.runtime.sleep(3_000).then(pass) : undefined;
+    await world.remove("pod", "d/p1");
+    await world.runtime.settle();
+    const second = world.bind(p2, "n1");
+    await world.runtime.advance(4_000);
+    expect(first.answer).toMatch(/does not exist any more; volume a stays with claim d\/x for another pod/);
+    expect((await claimRefOf("a")).uid).toBe(x.metadata.uid);
+    await world.controlVolumes();
+    expect(second.answer).toBe("ok");
+  });
 });
 
 describe("a conflict on the write", () => {
@@ -198,6 +219,23 @@ describe("a conflict on the write", () => {
       namespace: "d",
       name: "x",
     });
+  });
+
+  test("decision 19: what a binder wrote after the user took his reservation off is taken back whole", async () => {
+    await world.pv("a", { on: "n1", claim: "x" });
+    await world.pvc("x");
+    const pod = await world.pod("p", ["x"]);
+    const { cluster } = await world.start();
+    world.bind(pod, "n1");
+    await world.runtime.settle();
+    cluster.hold("volume");
+    const claimRef = await claimRefOf("a");
+    await world.patch("volume", "a", { spec: { claimRef: null } });
+    const annotations = { "pv.kubernetes.io/bound-by-controller": "yes" };
+    await world.patch("volume", "a", { metadata: { annotations }, spec: { claimRef } });
+    await world.remove("pod", "d/p");
+    await world.runtime.settle();
+    expect(await claimRefOf("a")).toBeUndefined();
   });
 
   test("a harmless change of the volume is written over with the new version", async () => {

@@ -70,6 +70,18 @@ describe("a refused Pod", () => {
     expect(stage.wakes).toHaveLength(1);
   });
 
+  test("is not woken while a newer filter call of it is two seconds old at most, answered or not", async () => {
+    const stage = new Stage();
+    const pod = stage.refused();
+    await stage.runtime.advance(5_500);
+    stage.add(makePV("a", { on: "n1" }));
+    stage.waker.asked(pod.uid);
+    await stage.runtime.advance(1_900);
+    expect(stage.wakes).toEqual([]);
+    await stage.runtime.advance(1_500);
+    expect(stage.wakes).toHaveLength(1);
+  });
+
   test("is woken when a promise to another Pod ends, which no watch shows", async () => {
     const stage = new Stage();
     stage.add(makeNode("n1"), makePV("a", { on: "n1" }), makePVC("y"));
@@ -104,9 +116,12 @@ describe("a refused Pod", () => {
     expect(stage.wakes).toHaveLength(1);
   });
 
-  test("is woken although our cache did not show it when we first looked", async () => {
+  test.for([
+    ["did not show it", []],
+    ["showed an older one of its name", [makePod("p", ["x"], { uid: "earlier" })]],
+  ] as const)("is woken although our cache %s when we first looked", async ([, cached]) => {
     const stage = new Stage();
-    stage.add(makeNode("n1"), makePVC("x"), makePV("a", { on: "n1" }));
+    stage.add(makeNode("n1"), makePVC("x"), makePV("a", { on: "n1" }), ...cached);
     stage.waker.refused(stage.world.pod("p", "x"));
     await stage.runtime.advance(10_000);
     expect(stage.wakes).toEqual([]);

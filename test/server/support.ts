@@ -53,6 +53,7 @@ export class TestServer {
         },
       },
       waker: {
+        asked: () => {},
         refused: (pod) => void this.refused.push(pod.uid),
         answered: () => {},
       },

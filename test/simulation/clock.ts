@@ -121,7 +121,7 @@ export class Life {
   }
 
   end(): void {
-    this.#end.abort();
+    this.#end.abort(this.name);
   }
 
   /** Called wherever the process touches the world or is touched by it. Returns whether it still lives. */

@@ -2,6 +2,7 @@
 import { planOf } from "./plan.ts";
 import { plants } from "./plants.ts";
 import { type Outcome, run } from "./run.ts";
+import { Stats } from "./stats.ts";
 
 /** Runs one seed after the other until one finds something. */
 export interface Job {
@@ -21,7 +22,13 @@ export interface Done extends Pick<Outcome, "finding" | "stats"> {
 export async function carryOut(job: Job): Promise<Done> {
   const plant = plants.find(({ name }) => name === job.plant);
   for (let { seed } = job; ; seed++) {
-    const { finding, stats } = await run(planOf(seed, job.steps), { plant });
+    const { finding, stats } = await run(planOf(seed, job.steps), { plant, trace: "nothing" }).catch(broken);
     if (finding || seed === job.seed + job.runs - 1) return { job, seed, finding, stats };
   }
+}
+
+/** A fault of the world's own ends no more than its run. */
+function broken(fault: unknown): Pick<Outcome, "finding" | "stats"> {
+  const text = fault instanceof Error ? String(fault.stack) : String(fault);
+  return { finding: { invariant: "a run comes to its end", text, atMs: 0 }, stats: new Stats() };
 }

@@ -22,6 +22,7 @@ export class CallJudge {
   /** When the last filter call of each Pod reached a Berth, by uid. */
   readonly filteredAt = new Map<string, number>();
   readonly #firstAskedAt = new Map<string, number>();
+  readonly #filteredBy = new Map<string, number>();
   /** Bind calls that an incarnation has not answered, by its name and the Pod's uid. */
   readonly #open = new Map<string, number>();
   readonly #claims = new Map<string, readonly string[]>();
@@ -36,10 +37,17 @@ export class CallJudge {
   /** A call arrives at an incarnation of a Berth. */
   arrived(life: Life, request: HttpRequest): void {
     const { path, body } = request;
+    if (path.endsWith("/filter"))
+      this.#filteredBy.set(`${life.name} ${JSON.parse(String(body)).Pod.metadata.uid}`, this.#world.clock.now);
     if (!path.endsWith("/bind")) return;
     const name = `${life.name} ${JSON.parse(String(body)).PodUID}`;
     if (!this.#firstAskedAt.has(name)) this.#firstAskedAt.set(name, this.#world.clock.now);
     this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+  }
+
+  /** When the incarnation was last asked to filter for the Pod: of calls to another it knows nothing. */
+  filteredBy(life: Life, uid: string): number | undefined {
+    return this.#filteredBy.get(`${life.name} ${uid}`);
   }
 
   /** And was answered. */

@@ -7,7 +7,6 @@ import type { Berth } from "../../src/server/berth.ts";
 import type { Body } from "../binding/world.ts";
 import type { Answer } from "../oracle/naive.ts";
 import { claimsOf } from "./cluster.ts";
-import type { Judge } from "./judge.ts";
 import { askOracle, oracleOf } from "./oracle-view.ts";
 import type { Replica } from "./replica.ts";
 import type { Plural } from "./server.ts";
@@ -15,7 +14,12 @@ import type { World } from "./world.ts";
 
 const signal = new AbortController().signal;
 
-export async function judgeEnd(world: World, judge: Judge): Promise<void> {
+/** Takes what did not hold. */
+export interface Complaints {
+  find(invariant: string, text: string): void;
+}
+
+export async function judgeEnd(world: World, judge: Complaints): Promise<void> {
   const asked = await world.whoIsAsked();
   if (asked.length !== 1) {
     const says = world.replicas.map(
@@ -44,7 +48,7 @@ function isWatched(kind: Kind, object: Body): boolean {
   return kind !== "pod" || object.status?.phase === "Pending";
 }
 
-function judgeCache(world: World, judge: Judge, name: string, { cluster }: Berth): void {
+function judgeCache(world: World, judge: Complaints, name: string, { cluster }: Berth): void {
   for (const kind of kinds) {
     const plural = kindInfo[kind].plural as Plural;
     const there = [...(world.server.objects.get(plural) ?? [])].filter(([, object]) => isWatched(kind, object));
@@ -61,7 +65,7 @@ function judgeCache(world: World, judge: Judge, name: string, { cluster }: Berth
   }
 }
 
-function judgePromises(judge: Judge, name: string, { cluster }: Berth): void {
+function judgePromises(judge: Complaints, name: string, { cluster }: Berth): void {
   const { holds, assumptions } = cluster.state.reservations.dump();
   if (holds.length > 0) judge.find("after quiet time nothing is held", `${name}: ${JSON.stringify(holds)}`);
   const { state } = cluster;
@@ -80,7 +84,7 @@ function judgePromises(judge: Judge, name: string, { cluster }: Berth): void {
   }
 }
 
-async function judgeWork(judge: Judge, { berth, name }: Replica): Promise<void> {
+async function judgeWork(judge: Complaints, { berth, name }: Replica): Promise<void> {
   const reply = await berth?.debug({ method: "GET", path: "/debug/state", headers: {} }, signal);
   const page = reply && JSON.parse(String(reply.body));
   const { count, first } = page?.bindsInProgress ?? { count: 0 };
@@ -88,7 +92,7 @@ async function judgeWork(judge: Judge, { berth, name }: Replica): Promise<void> 
 }
 
 /** Each Pod that waits is asked about anew, and the oracle is asked the same. */
-async function judgePods(world: World, judge: Judge, { berth }: Replica): Promise<void> {
+async function judgePods(world: World, judge: Complaints, { berth }: Replica): Promise<void> {
   const naive = oracleOf(world.server);
   for (const pod of world.server.all("pods")) {
     const { metadata, spec } = pod;
@@ -110,7 +114,7 @@ async function judgePods(world: World, judge: Judge, { berth }: Replica): Promis
   }
 }
 
-function judgeReasons(judge: Judge, key: string, want: Answer, answer: Body): void {
+function judgeReasons(judge: Complaints, key: string, want: Answer, answer: Body): void {
   const refused: Record<string, string> = answer.FailedAndUnresolvableNodes ?? {};
   const wrong = (text: string): void =>
     judge.find("who is refused is told why", `${key}: ${text}, the oracle says ${tell(want)}`);

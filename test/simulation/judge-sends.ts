@@ -39,8 +39,12 @@ export class SendJudge {
   #claimRef({ name, berth }: Replica, { path, body }: HttpRequest): void {
     const state = berth?.cluster.state;
     const volume = path.slice(path.lastIndexOf("/") + 1);
-    const { claimRef } = JSON.parse(String(body)).spec;
+    const { spec, metadata } = JSON.parse(String(body));
+    const { claimRef } = spec;
     if (!state || isVolumePromised(state, volume, claimRef.uid)) return;
+    // The promise has ended while it waited to be sent again: another has the volume, and the server knows.
+    const shown = state.volumes.get(volume as VolumeName)?.resourceVersion;
+    if (Number(shown) > Number(metadata.resourceVersion)) return;
     const other = state.reservations.assumedFor(volume as VolumeName)?.claim;
     const text = other === undefined ? "nobody" : `${other}`;
     this.#judge.find(
@@ -114,7 +118,7 @@ export class SendJudge {
 
   #wake(replica: Replica, request: HttpRequest): void {
     const { metadata } = JSON.parse(String(request.body));
-    const filteredAt = this.#judge.calls.filteredAt.get(metadata.uid);
+    const filteredAt = this.#judge.calls.filteredBy(replica.life, metadata.uid);
     const find = (text: string): void =>
       this.#judge.find("wakes are few", `${replica.name} wakes ${request.path}: ${text}`);
     if (filteredAt === undefined) find("nobody asked for it");

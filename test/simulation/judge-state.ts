@@ -54,11 +54,13 @@ export class StateJudge {
   }
 
   /** Whoever is to hold a volume that is free does, in that very turn. */
-  #watchHolds({ berth, replica }: Seen): void {
+  #watchHolds({ berth, replica, left, leaving }: Seen): void {
     const { reservations } = berth.cluster.state;
     const hold = reservations.hold.bind(reservations);
     reservations.hold = (pod, plans) => {
       hold(pod, plans);
+      // A call that was on its way when its Pod went: nobody can know, and its hold ends by the clock.
+      if (left.delete(pod)) leaving.set(pod, this.#world.clock.now);
       const isOpen = ({ kind, claim, ...planned }: PlannedClaim): boolean =>
         kind === "static" &&
         "volume" in planned &&
@@ -146,7 +148,9 @@ export class StateJudge {
     if (target.kind === "volume") {
       const there = this.#world.server.get("persistentvolumes", target.volume);
       const cached = state.volumes.get(target.volume);
-      const isWritten = there?.metadata.uid === target.uid && there.spec.claimRef?.uid === claimUid;
+      // By a Berth: where the PV controller gave the claim what a user had set aside for it, no promise was owed.
+      const isOurs = this.#judge.writes.ours.get(target.volume) === claimUid;
+      const isWritten = isOurs && there?.metadata.uid === target.uid && there.spec.claimRef?.uid === claimUid;
       if (isWritten && cached?.uid === target.uid && cached.claimRef?.uid !== claimUid)
         find(`${target.volume} is its own`);
       return;

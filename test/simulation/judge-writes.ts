@@ -1,4 +1,5 @@
 /** Every write of a Berth as the server takes it: of a form that a bind may write, asked for, and right for the cluster it meets. */
+import type { HttpRequest } from "../../src/runtime/runtime.ts";
 import type { Body } from "../binding/world.ts";
 import { whyNotAllowed } from "./allowed.ts";
 import { claimsOf, giOf, isBound, reaches, selectedNode } from "./cluster.ts";
@@ -18,8 +19,9 @@ export class WriteJudge {
   readonly #judge: Judge;
   #lastVolumeWrite: { readonly by: string; readonly at: number } | undefined;
   readonly #wokenAt = new Map<string, number>();
+  readonly #wakes = new WeakSet<HttpRequest>();
   /** Uids of the claims that a Berth wrote into each volume. */
-  readonly #ours = new Map<string, string>();
+  readonly ours = new Map<string, string>();
 
   constructor(world: World, judge: Judge) {
     this.#world = world;
@@ -85,10 +87,10 @@ export class WriteJudge {
     if (marked === (other !== undefined) && !before.metadata.annotations?.[byController]) {
       find("a volume is marked just where no user reserved it", marked ? "marked" : "not marked");
     }
-    this.#ours.set(key, uid);
+    this.ours.set(key, uid);
     const claim = this.#world.server.get("persistentvolumeclaims", `${namespace}/${name}`);
     if (claim?.metadata.uid !== uid) {
-      if (!this.#isRace(by, "persistentvolumeclaims", `${namespace}/${name}`))
+      if (!this.#isRace(by, "persistentvolumeclaims", `${namespace}/${name}`) && !this.#wentLately(uid))
         find("a claimRef names a claim that exists", "it does not");
       return;
     }
@@ -112,7 +114,7 @@ export class WriteJudge {
       find("what is bound is never taken back", `it was bound to ${claimRef?.name}`);
     if (
       claimRef?.uid !== undefined &&
-      this.#ours.get(key) !== claimRef.uid &&
+      this.ours.get(key) !== claimRef.uid &&
       !before.metadata.annotations?.[byController]
     ) {
       find("what others wrote is never taken back", `${claimRef.name} was written by somebody else`);
@@ -124,7 +126,11 @@ export class WriteJudge {
     const user = this.#world.server.all("pods").find((pod) => {
       const node = this.#world.server.get("nodes", pod.spec.nodeName ?? "");
       return (
-        node && claimRef && reaches(before, node) && claimsOf(pod).includes(`${claimRef.namespace}/${claimRef.name}`)
+        node &&
+        claimRef &&
+        reaches(before, node) &&
+        claimsOf(pod).includes(`${claimRef.namespace}/${claimRef.name}`) &&
+        !this.#isRace(by, "pods", `${pod.metadata.namespace}/${pod.metadata.name}`)
       );
     });
     if (user)
@@ -179,7 +185,10 @@ export class WriteJudge {
     }
   }
 
-  #seeWake({ by, after, key }: Write): void {
+  #seeWake({ by, after, key, request }: Write): void {
+    // Sent once, and on its way it became two.
+    if (this.#wakes.has(request)) return;
+    this.#wakes.add(request);
     const uid: string = after?.metadata.uid;
     const { now } = this.#world.clock;
     const last = this.#wokenAt.get(uid);
@@ -234,6 +243,12 @@ export class WriteJudge {
   #reachesOrRaces(by: string, volume: Body, name: string): boolean {
     const node = this.#world.server.get("nodes", name);
     return this.#isRace(by, "nodes", name) || (node !== undefined && reaches(volume, node));
+  }
+
+  /** Whoever deleted it: a garbage collector too. */
+  #wentLately(uid: string): boolean {
+    const at = this.#judge.goneAt.get(uid);
+    return at !== undefined && this.#world.clock.now - at < raceMs;
   }
 
   /** Whether somebody meddled with the object so lately that the Berth may not know. */

@@ -2,6 +2,7 @@
 
 import { CallJudge } from "./judge-calls.ts";
 import { judgeEnd } from "./judge-end.ts";
+import { PoolJudge } from "./judge-pools.ts";
 import { SendJudge } from "./judge-sends.ts";
 import { StateJudge } from "./judge-state.ts";
 import { WriteJudge } from "./judge-writes.ts";
@@ -19,7 +20,8 @@ export class Judge {
   readonly calls: CallJudge;
   readonly state: StateJudge;
   readonly sends: SendJudge;
-  readonly #writes: WriteJudge;
+  readonly writes: WriteJudge;
+  readonly pools: PoolJudge;
   readonly #world: World;
   /** When each object was deleted, or began to be, by uid. */
   readonly goneAt = new Map<string, number>();
@@ -30,7 +32,8 @@ export class Judge {
     this.calls = new CallJudge(world, this);
     this.state = new StateJudge(world, this);
     this.sends = new SendJudge(world, this);
-    this.#writes = new WriteJudge(world, this);
+    this.writes = new WriteJudge(world, this);
+    this.pools = new PoolJudge(world, this);
     world.server.onWrite = (write) => this.#see(write);
   }
 
@@ -48,11 +51,22 @@ export class Judge {
     return judgeEnd(this.#world, this);
   }
 
+  /** Whether all that must hold in the end does already. */
+  async isContent(): Promise<boolean> {
+    let isContent = true;
+    const find = (): void => {
+      isContent = false;
+    };
+    await judgeEnd(this.#world, { find });
+    return isContent;
+  }
+
   #see(write: Write): void {
     const isGone = write.before && (!write.after || write.after.metadata.deletionTimestamp !== undefined);
     const { uid } = write.before?.metadata ?? {};
     if (isGone && !this.goneAt.has(uid)) this.goneAt.set(uid, this.#world.clock.now);
     this.#world.trigger.wrote(write);
-    this.#writes.see(write);
+    this.writes.see(write);
+    this.pools.see(write);
   }
 }

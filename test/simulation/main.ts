@@ -46,7 +46,7 @@ async function replay(
   isTraced: boolean,
   plant: (typeof plants)[number] | undefined,
 ): Promise<number> {
-  const outcome = await run(planOf(seed, steps), { keepsTrace: true, plant });
+  const outcome = await run(planOf(seed, steps), { trace: "lines", plant });
   if (isTraced) for (const line of outcome.trace) say(line);
   say(`seed ${seed}, ${outcome.stats.steps} steps, hash ${outcome.hash}${plant ? `, a Berth that ${plant.name}` : ""}`);
   if (!outcome.finding) {

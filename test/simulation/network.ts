@@ -115,7 +115,7 @@ export class Network {
         fail: (why, { isHeard } = { isHeard: true }) => {
           if (call.isOver) return;
           const isAlive = close(call);
-          if (isHeard) call.hungUp.abort();
+          if (isHeard) call.hungUp.abort(why);
           if (isAlive) reject(new Error(why));
         },
         isOver: false,
@@ -194,16 +194,15 @@ export class Network {
       this.#back(call, failure(410, "Expired"));
       return;
     }
-    const gone = AbortSignal.any([signal, wire.life.over]);
     const stream = new Stream({
       clock: this.#clock,
       source,
       fate,
-      signal: gone,
+      signals: [signal, wire.life.over],
       deadAfterMs: wire.deadAfterMs,
       onEnd: (ended) => {
         this.#streams.delete(ended);
-        hungUp.abort();
+        hungUp.abort("the stream has ended");
       },
     });
     this.#streams.set(stream, { wire, path: request.path });

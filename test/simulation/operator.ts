@@ -95,7 +95,10 @@ export class Operator {
         this.#patch("persistentvolumes", this.#pick("persistentvolumes", act.pick), this.#mark(), false);
         return;
       case "delete volume":
-        this.#delete("persistentvolumes", this.#pick("persistentvolumes", act.pick, isDeletable));
+        this.#delete(
+          "persistentvolumes",
+          this.#pick("persistentvolumes", act.pick, (volume) => isDeletable(volume, this.#claimOf(volume))),
+        );
         return;
       case "reset claimRef":
         this.#resetClaimRef(this.#pick("persistentvolumes", act.pick, isReserved));
@@ -178,6 +181,10 @@ export class Operator {
     const storageClass = volume.spec.storageClassName;
     this.create(root.persistentvolumeclaims, claimNamed(name, { class: storageClass, gi: 1 }));
     this.#patch("persistentvolumes", volume, { spec: { claimRef: this.#refTo(name) } });
+  }
+
+  #claimOf({ spec: { claimRef } }: Body): Body {
+    return claimRef && this.#world.server.get("persistentvolumeclaims", `${claimRef.namespace}/${claimRef.name}`);
   }
 
   #refTo(name: string): Body {

@@ -47,8 +47,9 @@ function* linesOf(server: Server): Generator<ObjectLine> {
   for (const { metadata, spec } of server.all("csinodes")) {
     yield { verb: "csinode", name: metadata.name, drivers: spec.drivers.map(({ name }: Body) => name) };
   }
-  for (const object of server.all("csistoragecapacities")) yield capacityLine(object);
   for (const volume of server.all("persistentvolumes")) yield volumeLine(server, volume);
+  // What is published is of after the volumes were made.
+  for (const object of server.all("csistoragecapacities")) yield capacityLine(object);
   for (const claim of server.all("persistentvolumeclaims")) yield claimLine(server, claim);
 }
 

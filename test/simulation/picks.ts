@@ -1,6 +1,6 @@
 /** What people and other programs may lay hands on. */
 import type { Body } from "../binding/world.ts";
-import { selectedNode } from "./cluster.ts";
+import { isBound, selectedNode } from "./cluster.ts";
 
 const bindCompleted = "pv.kubernetes.io/bind-completed";
 
@@ -20,9 +20,12 @@ export function isReserved({ spec, status }: Body): boolean {
 /**
  * Not while a provisioner's volume waits to be bound: the claim stays selected, its provisioner has made what was asked for and is
  * told of nothing until its informer is filled anew, an hour later, and the bind rightly waits for it.
+ *
+ * @param claim  that the volume names
  */
-export function isDeletable({ spec, status }: Body): boolean {
-  return spec.csi === undefined || status?.phase === "Bound" || status?.phase === "Released";
+export function isDeletable({ spec, status }: Body, claim: Body): boolean {
+  if (spec.csi === undefined || status?.phase === "Released") return true;
+  return status?.phase === "Bound" && (claim?.metadata.uid !== spec.claimRef?.uid || isBound(claim));
 }
 
 export function isSelected({ metadata }: Body): boolean {

@@ -89,6 +89,8 @@ export interface Plan {
   readonly createRarity: number;
   /** What the driver has left is published seconds late. */
   readonly publishesLate: boolean;
+  /** Whether the quiet end is long even where all that must hold does earlier: what only time brings is seen in some runs. */
+  readonly restsInFull: boolean;
   readonly actions: readonly Action[];
 }
 
@@ -168,6 +170,7 @@ export function planOf(seed: number, steps = stepsDefault): Plan {
     rarity: dice.pick([3, 6, 12, 30]),
     publishesLate: dice.once(3),
     createRarity: dice.pick([2, 5, 1_000]),
+    restsInFull: seed % 4 === 1,
     actions: [...first, ...more, ...(isFair ? [] : troubleOf(seed, steps))],
   };
 }

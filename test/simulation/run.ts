@@ -17,6 +17,8 @@ export interface Outcome {
 
 /** So long after the last Pod was placed that could be nothing is held, promised or under way. */
 const restMs = 160_000;
+/** Where that is soon, it is seen after one of these. */
+const restsMs = [15_000, 30_000];
 const lookEveryMs = 10_000;
 
 export async function run(plan: Plan, options: WorldOptions = {}): Promise<Outcome> {
@@ -48,8 +50,9 @@ async function storm(world: World): Promise<void> {
   world.trace.add("world", () => "the storm begins");
   const actions = plan.actions.filter(({ at }) => "step" in at);
   for (let step = 0; step < plan.steps && !judge.finding; step++) {
-    for (const { at, act } of actions) if ("step" in at && at.step === step) operator.act(act);
-    await settled();
+    const due = actions.filter(({ at }) => "step" in at && at.step === step);
+    for (const { act } of due) operator.act(act);
+    if (due.length > 0) await settled();
     if (!clock.fire()) break;
     await settled();
     judge.afterStep();
@@ -70,10 +73,21 @@ async function quiet(world: World): Promise<void> {
     do await pass(world, lookEveryMs);
     while (patience.look().length > 0 && !judge.finding);
     stats.waitMaxMs = clock.now - calmAt;
-    await pass(world, restMs);
+    await rest(world);
     waiting = patience.look().length;
   } while (waiting > 0 && !judge.finding);
   stats.virtualMs = clock.now;
+}
+
+/** Until all holds that must hold in the end, or could. Judges ask Berth what a scheduler would, so there is time after each. */
+async function rest(world: World): Promise<void> {
+  const { judge, plan } = world;
+  if (plan.restsInFull) return pass(world, restMs);
+  for (const ms of restsMs) {
+    await pass(world, ms);
+    if (judge.finding || (await judge.isContent())) return;
+  }
+  await pass(world, restMs);
 }
 
 /** Fires every event of so much time, and judges after each. */

@@ -31,4 +31,22 @@ export const keptSeeds: readonly Kept[] = [
     seed: 136,
     found: "a selected-node whose answer was lost was promised no more once its claim was being deleted",
   },
+  {
+    seed: 259,
+    found: "a claimRef that came twice was taken off in between, and written again without a promise",
+  },
+  {
+    seed: 85216898,
+    found: "a bind that nobody waited for refused every other node, though all its claims were bound",
+  },
+  { seed: 85311820, found: "a Pod was woken while a filter call of it was being answered" },
+  {
+    seed: 85311495,
+    found: "a claimRef that another bind needed was taken back, and its mark was taken for a user's reservation",
+  },
+  { seed: 86800256, found: "a Pod was never woken whose predecessor of that name the cache still showed" },
+  {
+    seed: 5000740,
+    found: "a claimRef was taken back from a Pod that another scheduler had put where its volume is",
+  },
 ];

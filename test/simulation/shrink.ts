@@ -20,7 +20,7 @@ export async function shrink(failed: Outcome, options: WorldOptions = {}, runsMa
   const attempt = async (smaller: Plan): Promise<boolean> => {
     if (runs >= runsMax) return false;
     runs++;
-    const found = (await run(smaller, options)).finding;
+    const found = (await run(smaller, { ...options, trace: "nothing" })).finding;
     if (found?.invariant !== finding.invariant) return false;
     plan = smaller;
     return true;
@@ -31,7 +31,7 @@ export async function shrink(failed: Outcome, options: WorldOptions = {}, runsMa
     await cut(plan.faults, (faults) => attempt({ ...plan, faults }));
     for (const smaller of simpler(plan)) await attempt(smaller);
   }
-  return { plan, outcome: await run(plan, { ...options, keepsTrace: true }), runs };
+  return { plan, outcome: await run(plan, { ...options, trace: "lines" }), runs };
 }
 
 /** Takes out of a list whatever may go, large pieces first. */

@@ -7,8 +7,8 @@ export interface StreamOptions {
   readonly clock: Clock;
   readonly source: AsyncIterator<Uint8Array>;
   readonly fate: WatchFate;
-  /** Aborts when the client has gone. */
-  readonly signal: AbortSignal;
+  /** One of them aborts when the client has gone. (AbortSignal.any keeps what it made for as long as nothing aborts.) */
+  readonly signals: readonly AbortSignal[];
   /** A connection that is dead is noticed by the client's own system after this; undefined: never. */
   readonly deadAfterMs: Milliseconds | undefined;
   readonly onEnd: (stream: Stream) => void;
@@ -36,8 +36,8 @@ export class Stream implements AsyncIterableIterator<Uint8Array> {
   constructor(options: StreamOptions) {
     this.#options = options;
     this.#fate = options.fate;
-    options.signal.addEventListener("abort", () => this.#finish("reset"), { once: true });
-    if (options.signal.aborted) this.#finish("reset");
+    for (const signal of options.signals) signal.addEventListener("abort", this.#gone, { once: true });
+    if (options.signals.some(({ aborted }) => aborted)) this.#finish("reset");
     void this.#pump();
   }
 
@@ -147,9 +147,12 @@ export class Stream implements AsyncIterableIterator<Uint8Array> {
     wake?.();
   }
 
+  readonly #gone = (): void => this.#finish("reset");
+
   #finish(how: End, keepsReady = false): void {
     if (this.#end) return;
     this.#end = how;
+    for (const signal of this.#options.signals) signal.removeEventListener("abort", this.#gone);
     this.#delivery?.cancel();
     if (!keepsReady && how === "reset") this.#ready.length = 0;
     void this.#options.source.return?.();

@@ -4,16 +4,18 @@ import { hashOf } from "./weather.ts";
 
 export type Teller = "net" | "op" | "berth" | "sched" | "write" | "world";
 
+/** What is kept of what is told: every line, a number that stands for all, or nothing, which is quickest. */
+export type TraceForm = "lines" | "hash" | "nothing";
+
 export class Trace {
   readonly #clock: Clock;
-  readonly #keeps: boolean;
+  readonly #form: TraceForm;
   readonly lines: string[] = [];
   #hash = 0x811c9dc5;
 
-  /** @param keeps  whether the lines are kept, or only their number */
-  constructor(clock: Clock, keeps: boolean) {
+  constructor(clock: Clock, form: TraceForm) {
     this.#clock = clock;
-    this.#keeps = keeps;
+    this.#form = form;
   }
 
   get hash(): string {
@@ -21,8 +23,9 @@ export class Trace {
   }
 
   add(teller: Teller, tell: () => string): void {
+    if (this.#form === "nothing") return;
     const line = `${this.#clock.now.toFixed(1).padStart(10)}  ${teller.padEnd(5)}  ${tell()}`;
     this.#hash = hashOf(line, this.#hash);
-    if (this.#keeps) this.lines.push(line);
+    if (this.#form === "lines") this.lines.push(line);
   }
 }

@@ -10,7 +10,9 @@ type Trouble = (dice: Random, steps: number) => Action[];
 /** For one seed in two; not for those that were kept before there was trouble, whose runs stay what they were. */
 export function troubleOf(seed: number, steps: number): Action[] {
   const dice = new Random(seed ^ 0x2ba5);
-  return dice.once(2) ? dice.pick(troubles)(dice, steps) : [];
+  const trouble = dice.once(2) ? dice.pick(troubles)(dice, steps) : [];
+  const more = new Random(seed ^ 0x4e1f);
+  return more.once(12) ? [...trouble, ...forsaken(more, steps)] : trouble;
 }
 
 function near(write: Occasion, nth: number, when: "before" | "after" = "before"): Moment {
@@ -75,6 +77,16 @@ const abandoned: Trouble = (dice) => {
   return [
     { at: begun, act: away(90_000) },
     { at, act },
+  ];
+};
+
+/** Bind calls break off unheard and no new ones arrive, filter calls do, and meanwhile the claims are bound. */
+const forsaken: Trouble = (dice) => {
+  const at = near(dice.pick<Occasion>(["claimRef", "selectedNode"]), dice.int(1, 2), "after");
+  return [
+    // Shorter than the shortest bind.
+    { at, act: away(12_000) },
+    { at: { ...at, laterMs: 500 }, act: { do: "cut calls", lostMs: 15_000 } },
   ];
 };
 

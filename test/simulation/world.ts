@@ -6,10 +6,9 @@ import { defaults } from "../../src/config.ts";
 import type { Exchange, HttpReply, HttpRequest } from "../../src/runtime/runtime.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { CycleRecord } from "../../src/sandbox/scheduler/scheduler.ts";
-import type { Body } from "../binding/world.ts";
 import { Random } from "../oracle/random.ts";
 import { Clock, Life, runtimeOf, settled } from "./clock.ts";
-import { classes, driver, giOf, namespace, nodeNamed, root, volumeNamed } from "./cluster.ts";
+import { classes, driver, namespace, nodeNamed, root, volumeNamed } from "./cluster.ts";
 import { Judge } from "./judge.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
@@ -19,7 +18,7 @@ import { Replica } from "./replica.ts";
 import { Server } from "./server.ts";
 import { isReady, Service } from "./service.ts";
 import { Stats } from "./stats.ts";
-import { Trace } from "./trace.ts";
+import { Trace, type TraceForm } from "./trace.ts";
 import { Trigger } from "./trigger.ts";
 import { Weather } from "./weather.ts";
 
@@ -28,9 +27,11 @@ const delayOfPairMaxMs = 900;
 const delayMaxMs = 12_000;
 /** A connection that is dead is noticed by client-go's pings. */
 const deadAfterMs = 45_000;
+const writesAtOnceMax = 100;
 
 export interface WorldOptions {
-  readonly keepsTrace?: boolean;
+  /** "hash" unless given. */
+  readonly trace?: TraceForm;
   readonly plant?: Plant | undefined;
 }
 
@@ -53,11 +54,11 @@ export class World {
   readonly #asking = new Map<string, HttpRequest>();
   #uuids = 0;
 
-  constructor(plan: Plan, { keepsTrace = false, plant }: WorldOptions = {}) {
+  constructor(plan: Plan, { trace = "hash", plant }: WorldOptions = {}) {
     const { seed, faults, berths } = plan;
     this.plan = plan;
     this.plant = plant;
-    this.trace = new Trace(this.clock, keepsTrace);
+    this.trace = new Trace(this.clock, trace);
     this.weather = new Weather({ seed, enabled: new Set(faults) });
     this.network = new Network(this);
     const random = new Random(seed ^ 0x5a17);
@@ -87,7 +88,7 @@ export class World {
           capacity: Object.fromEntries(plan.pools.map((gi, at) => [nameOf(at), `${gi}Gi`])),
           createMs: 200,
           onCreate: ({ claim, segment }) => {
-            this.#seeCreation(claim, segment);
+            this.judge.pools.creating(claim, segment);
             if (this.weather.isCalm || !dice.once(plan.createRarity)) return undefined;
             this.stats.createFaults++;
             return dice.pick([
@@ -195,20 +196,6 @@ export class World {
     this.later(ms + 1, look);
   }
 
-  /** Nothing is provisioned but what a Berth has sent to that node. */
-  #seeCreation({ metadata, spec }: Body, segment: string): void {
-    const backend = this.sandbox.provisioner(driver)?.backend;
-    const size = giOf(spec.resources.requests.storage);
-    if (!backend || backend.volumes.has(metadata.uid)) return;
-    const free = Number(backend.free(segment)) / 1024 ** 3;
-    if (free >= size) return;
-    this.stats.fullPools++;
-    this.judge.find(
-      "nobody is sent to a full pool",
-      `${metadata.name} of ${size}Gi on ${segment}, where ${free}Gi are left`,
-    );
-  }
-
   readonly #uuid = (): string => `00000000-0000-4000-8000-${(++this.#uuids).toString(16).padStart(12, "0")}`;
 
   #onCycle({ pod, outcome, node, message }: CycleRecord): void {
@@ -230,10 +217,13 @@ export class World {
     const wired = this.network.connect({ ...wire, serve: direct });
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void this.clock.timer(ms, resolve));
     const calm = new Random(this.plan.seed ^ 0xca17);
+    const isFrantic = this.#haste();
     return (request: Parameters<typeof direct>[0], signal: AbortSignal) => {
       // What others say of their deeds nobody reads, but Berth the provisioner's; so no server need keep it.
       const isEvent = request.path.includes("/events");
       if (isEvent && !who.startsWith("provisioner")) return Promise.resolve(created(request));
+      // Two that undo each other's deeds, for one of them sees late what is, would let no time pass.
+      if (request.method !== "GET" && isFrantic()) return sleep(1_000).then(() => direct(request, signal));
       // Most messages of those who are not judged are on time.
       if (isEvent || (request.method !== "GET" && calm.once(2))) return direct(request, signal);
       if (this.plan.publishesLate && who.startsWith("provisioner") && request.path.includes("/csistoragecapacities/")) {
@@ -243,6 +233,17 @@ export class World {
       // Nobody but a Berth needs bookmarks, and each would be a step.
       const path = request.path.replace("&allowWatchBookmarks=true", "");
       return wired({ ...request, path }, signal);
+    };
+  }
+
+  /** Counts up to what nobody does in one moment for good reason. */
+  #haste(): () => boolean {
+    let at = 0;
+    let count = 0;
+    return () => {
+      if (this.clock.now !== at) count = 0;
+      at = this.clock.now;
+      return ++count > writesAtOnceMax;
     };
   }
 
