@@ -90,6 +90,12 @@ export interface Config {
     readonly pollIntervalMs: Milliseconds;
   };
   readonly leaderElection: LeaderElection;
+  readonly metrics: {
+    /** Whether what each node has is a metric, with the node's name as a label. */
+    readonly perNode: boolean;
+    /** Classes that are named in metrics; the others are counted together. */
+    readonly classesMax: number;
+  };
   readonly scoring: Scoring;
   readonly classes: readonly ClassOverride[];
   /** How to tell which volumes lie on one disk. */
@@ -120,6 +126,7 @@ export const defaults: Config = freeze({
   },
   capacity: { pollIntervalMs: 60_000 },
   leaderElection: defaultElection,
+  metrics: { perNode: false, classesMax: 100 },
   scoring: defaultScoring,
   classes: [],
   disks: [],
@@ -167,6 +174,7 @@ export const fileKeys: Section = {
   },
   capacity: { section: { pollInterval: field("pollIntervalMs", duration) } },
   leaderElection: { section: electionKeys, check: electionProblem },
+  metrics: { section: { perNode: field("perNode", flag), classesMax: field("classesMax", count) } },
   scoring: {
     section: {
       strategy: field("strategy", oneOf(...strategies)),

@@ -45,6 +45,7 @@ limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, bodiesSizeMax: 32
 capacity: {pollInterval: 10s}
 leaderElection:
   {mode: answers, resourceNamespace: berth, resourceName: x, leaseDuration: 20s, renewDeadline: 10s, retryPeriod: 2s}
+metrics: {perNode: true, classesMax: 5}
 scoring: {strategy: upstream, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}
 classes:
 - {name: local-ssd, provisioning: static}
@@ -92,6 +93,7 @@ disks: [{label: example.com/disk, kind: partitions}]
       renewMs: 10_000,
       retryMs: 2_000,
     },
+    metrics: { perNode: true, classesMax: 5 },
     scoring: {
       strategy: "upstream",
       shape: [

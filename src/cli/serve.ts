@@ -24,6 +24,8 @@ Answers kube-scheduler's extender calls for the cluster that the kubeconfig name
       --debug-listen HOST:PORT  metrics and explanations (default 127.0.0.1:${defaults.debugListen.port})
 `;
 
+/** Sums of gauges that stay, under names that only counters may have. */
+const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 /** For TokenReviews and SubjectAccessReviews. */
 const reviewSocketsMax = 4;
 
@@ -55,6 +57,7 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   const metrics = createMetrics();
   // Every 20 ms: the default of 10 costs twice as much for nothing that anybody would read off it.
   collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 20 });
+  for (const name of misnamed) metrics.registry.removeSingleMetric(name);
   const transport = new Transport({ runtime, connection: found.connection });
   const leaseTransport = new Transport({ runtime, connection: found.connection, socketsMax: 1 });
   const election = {

@@ -88,6 +88,8 @@ const bindTimes = {
 export async function startBerth(options: BerthOptions): Promise<Berth> {
   const { runtime, config, log, election } = options;
   const metrics = options.metrics ?? createMetrics();
+  metrics.buildInfo.set({ version: options.version }, 1);
+  setLimits(metrics, config);
   const cluster = new Cluster({
     runtime,
     client: clientFor(options, apiTimeoutMs),
@@ -140,6 +142,14 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     cluster,
     stop: () => (stopped ??= stop()),
   };
+}
+
+/** For the share of each limit that is used up. */
+function setLimits({ limit }: Metrics, { limits, binding, holds }: Config): void {
+  limit.set({ limit: "calls" }, limits.callsMax);
+  limit.set({ limit: "binds" }, binding.inProgressMax);
+  limit.set({ limit: "bindsQueued" }, binding.queuedMax);
+  limit.set({ limit: "holds" }, holds.podsMax);
 }
 
 function reviewerOver(client: ApiClient): Reviewer {
@@ -212,6 +222,7 @@ function wakerThatTells(waker: Waker, leadership: RunningLeadership) {
       waker.refused(pod);
     },
     answered: (pod: PodUid): void => waker.answered(pod),
+    waiting: (): number => waker.waitingCount(),
     close: (): void => waker.close(),
   };
 }

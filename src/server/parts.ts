@@ -50,6 +50,8 @@ export interface PodBinder {
 export interface PodWaker {
   refused(pod: Pod): void;
   answered(pod: PodUid): void;
+  /** Pods that were refused on every node and wait for something to change. */
+  waiting(): number;
 }
 
 /** Who may do what, where several Berths may run. */

@@ -55,6 +55,7 @@ export class TestServer {
       waker: {
         refused: (pod) => void this.refused.push(pod.uid),
         answered: () => {},
+        waiting: () => this.refused.length,
       },
       binder: {
         bind: (request, signal) => {
