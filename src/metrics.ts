@@ -1,6 +1,7 @@
 /** Every metric of Berth. Labels are closed sets (verb, outcome, reason, kind): a Pod, node or claim is never one. */
 import { Counter, exponentialBuckets, Gauge, Histogram, Registry } from "prom-client";
 import { observed } from "./metrics/observed.ts";
+import { kinds } from "./scheduling/objects.ts";
 
 const prefix = "berth";
 
@@ -46,7 +47,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** A registry of its own for each Berth, so that no two tests share a counter. */
 export function createMetrics(registry = new Registry()) {
   const registers = [registry];
-  return {
+  const metrics = {
     registry,
     callDuration: new Histogram({
       name: `${prefix}_call_duration_seconds`,
@@ -87,6 +88,10 @@ export function createMetrics(registry = new Registry()) {
     ...ofListeners(registers),
     ...observed(registers),
   };
+  // What increase() is asked of has to be there before it happens.
+  for (const verb of verbs) metrics.callFaults.inc({ verb }, 0);
+  for (const kind of kinds) metrics.setAside.inc({ kind }, 0);
+  return metrics;
 }
 
 function ofAnswers(registers: Registry[]) {

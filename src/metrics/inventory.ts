@@ -31,6 +31,12 @@ const poolLargest = family(
   ["class"],
   "The largest single volume that could be provisioned.",
 );
+const poolVolumes = family("pool_volumes_bytes", ["class"], "Capacity of the PersistentVolumes of its classes.");
+const classInfo = family(
+  "class_info",
+  ["class", "provisioning", "binding"],
+  "1 for each StorageClass that has a name here: dynamic where somebody provisions volumes of it, else static.",
+);
 const driverNodes = family(
   "driver_nodes",
   ["class"],
@@ -47,7 +53,18 @@ const nodeFree = family("node_free_bytes", ["node", "class"], "What of it is fre
 /** All gauges of this file. */
 export const inventoryFamilies: readonly GaugeFamily[] = [
   ...[volumes, volumesBytes, freeVolumes, freeVolumesBytes, freeVolumeLargest, oldestReleased, claims],
-  ...[pools, poolPublished, poolPromised, poolHeld, poolFree, poolLargest, driverNodes, driverMissing],
+  ...[
+    pools,
+    poolPublished,
+    poolPromised,
+    poolHeld,
+    poolFree,
+    poolLargest,
+    poolVolumes,
+    classInfo,
+    driverNodes,
+    driverMissing,
+  ],
   ...[nodeTotal, nodeFree],
 ];
 
@@ -68,6 +85,8 @@ export function inventoryText(found: Inventory): string {
     byClass<PoolStock>(poolHeld, found.pools, ({ held }) => held),
     byClass<PoolStock>(poolFree, found.pools, ({ free }) => free),
     byClass<PoolStock>(poolLargest, found.pools, ({ largest }) => largest),
+    byClass<PoolStock>(poolVolumes, found.pools, (stock) => stock.volumes),
+    classText(found.classes),
     byClass<DriverGap>(driverNodes, found.drivers, ({ nodes }) => nodes),
     byClass<DriverGap>(driverMissing, found.drivers, ({ without }) => without),
   ].join("");
@@ -84,6 +103,13 @@ function byPhase(of: GaugeFamily, amounts: ByPhase, value: (amount: Amount) => n
 function byClass<T>(of: GaugeFamily, stocks: ReadonlyMap<ClassLabel, T>, value: (stock: T) => number | bigint): string {
   let text = headOf(of);
   for (const [label, stock] of stocks) text += sampleOf(of, [label], value(stock));
+  return text;
+}
+
+function classText(classes: Inventory["classes"]): string {
+  let text = headOf(classInfo);
+  for (const [label, { provisioning, binding }] of classes)
+    text += sampleOf(classInfo, [label, provisioning, binding], 1);
   return text;
 }
 

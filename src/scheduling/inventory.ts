@@ -5,9 +5,10 @@
 import { ClassNames } from "./class-names.ts";
 import { type DriverGap, driverGaps } from "./driver-gaps.ts";
 import { mapIn } from "./indexes.ts";
-import type { NodeName } from "./names.ts";
+import { className, type NodeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
 import { freeOf, isPublished, limitOf, type Pool, totalOf } from "./pools.ts";
+import { isProvisioned } from "./provisioning.ts";
 import { addBytes, type Bytes, compareBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topology } from "./topology.ts";
@@ -39,6 +40,15 @@ export interface PoolStock {
   free: Bytes;
   /** The largest single volume that could be provisioned somewhere. */
   largest: Bytes;
+  /** What the volumes of its classes have, wherever they are. */
+  volumes: Bytes;
+}
+
+/** What the class is for whoever asks why its claims wait. */
+export interface ClassFacts {
+  /** "dynamic" where somebody provisions volumes of it. */
+  readonly provisioning: "static" | "dynamic";
+  readonly binding: "Immediate" | "WaitForFirstConsumer";
 }
 
 /** What one node alone has of a class: its volumes, and what can be provisioned on it. */
@@ -55,17 +65,41 @@ export interface Inventory {
   readonly claims: ReadonlyMap<ClassLabel, ReadonlyMap<ClaimPhase, Amount>>;
   readonly pools: ReadonlyMap<ClassLabel, PoolStock>;
   readonly drivers: ReadonlyMap<ClassLabel, DriverGap>;
+  /** Of the classes that exist and are named. */
+  readonly classes: ReadonlyMap<ClassLabel, ClassFacts>;
 }
 
 /** @param classesMax  classes that get their own name; the others are counted together */
 export function* inventoryInSteps(state: ClusterState, classesMax: number): Generator<undefined, Inventory> {
   const names = yield* ClassNames.inSteps(state, classesMax);
+  const ofVolumes = yield* volumesInSteps(state, names);
+  const pools = yield* poolsInSteps(state, names);
+  addVolumes(state, pools, ofVolumes.volumes);
   return {
-    ...(yield* volumesInSteps(state, names)),
+    ...ofVolumes,
     claims: yield* claimsInSteps(state, names),
-    pools: yield* poolsInSteps(state, names),
+    pools,
     drivers: yield* driverGaps(state, names),
+    classes: classFacts(state, names),
   };
+}
+
+function classFacts(state: ClusterState, names: ClassNames): ReadonlyMap<ClassLabel, ClassFacts> {
+  const facts = new Map<ClassLabel, ClassFacts>();
+  for (const key of state.keys("class")) {
+    const found = state.get("class", key);
+    if (!found || names.of(found.name) !== found.name) continue;
+    const provisioning = isProvisioned(state, found) ? "dynamic" : "static";
+    facts.set(found.name, { provisioning, binding: found.bindingMode ?? "Immediate" });
+  }
+  return facts;
+}
+
+function addVolumes(state: ClusterState, pools: Map<ClassLabel, PoolStock>, volumes: Kept<VolumePhase>): void {
+  for (const [label, phases] of volumes) {
+    const stock = pools.get(state.pools.groupOf(className(label)));
+    if (stock) for (const { bytes } of phases.values()) stock.volumes = addBytes(stock.volumes, bytes);
+  }
 }
 
 type Kept<K extends string> = Map<ClassLabel, Map<K, Amount>>;
@@ -116,8 +150,10 @@ function poolLabel(state: ClusterState, { offers }: Pool, names: ClassNames): Cl
   return group === first ? names.of(first) : group;
 }
 
+const nothing = { total: zero, promised: zero, held: zero, free: zero, largest: zero, volumes: zero };
+
 function addPool(pools: Map<ClassLabel, PoolStock>, label: ClassLabel, pool: Pool): void {
-  const stock = pools.get(label) ?? { pools: 0, total: zero, promised: zero, held: zero, free: zero, largest: zero };
+  const stock = pools.get(label) ?? { pools: 0, ...nothing };
   pools.set(label, stock);
   const free = atLeastNone(freeOf(pool));
   stock.pools++;

@@ -115,6 +115,7 @@ test("pools: published, promised, held and free are added up, the largest volume
     makeCapacity("one", { class: "dyn", on: "n1", capacity: "100Gi" }),
     makeCapacity("two", { class: "dyn", on: "n2", capacity: "60Gi", max: "50Gi" }),
     makePVC("p", { class: "dyn", request: "70Gi", selectedNode: "n1" }),
+    makePV("provisioned", { class: "dyn", capacity: "40Gi", claim: "c", claimUid: "u" }),
   );
   world.state.pools.update();
   expect(inventory(world).pools.get("dyn")).toEqual({
@@ -124,6 +125,7 @@ test("pools: published, promised, held and free are added up, the largest volume
     held: 0n,
     free: 90n * gib,
     largest: 50n * gib,
+    volumes: 40n * gib,
   });
 });
 
@@ -227,6 +229,15 @@ test("whatever the volumes are, the phases add up to all of them, and free ones 
       }
     }),
   );
+});
+
+test("a class is static where nobody provisions it", () => {
+  const world = new World().add(makeDriver("d.csi"), makeClass("dyn", { provisioner: "d.csi", mode: "Immediate" }));
+  expect(Object.fromEntries(inventory(world).classes)).toEqual({
+    local: { provisioning: "static", binding: "WaitForFirstConsumer" },
+    dyn: { provisioning: "dynamic", binding: "Immediate" },
+  });
+  expect(inventory(world, 1).classes.size).toBe(1);
 });
 
 test("objects may go between two steps", () => {
