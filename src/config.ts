@@ -49,6 +49,8 @@ export interface Config {
   /** Allows plain HTTP beyond loopback. */
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
+  /** Whether calls are traced; where traces go is said in the environment, as OpenTelemetry has it. */
+  readonly tracing: boolean;
   readonly binding: {
     /** How long one bind waits for its claims. */
     readonly timeoutMs: Milliseconds;
@@ -109,6 +111,7 @@ export const defaults: Config = freeze({
   debugAccess: defaultDebugAccess,
   insecure: false,
   logLevel: "info",
+  tracing: false,
   // As kube-scheduler's own VolumeBinding plugin waits.
   binding: { timeoutMs: 600_000, inProgressMax: 1_000, queuedMax: 1_000 },
   holds: { ttlMs: 60_000, podsMax: 1_000, nodesMax: 4 },
@@ -145,6 +148,7 @@ export const fileKeys: Section = {
   debugAccess: { section: debugAccessKeys },
   insecure: field("insecure", flag),
   logLevel: field("logLevel", oneOf("debug", "info", "warn", "error")),
+  tracing: field("tracing", flag),
   binding: {
     section: {
       timeout: field("timeoutMs", duration),

@@ -37,6 +37,7 @@ debugTls: {certFile: /t/b.crt, keyFile: /t/b.key, clientCAFile: /t/ca.crt, allow
 debugAccess: {tokenReviews: false, allowedTtl: 1m, deniedTtl: 1s, rememberedMax: 9}
 insecure: true
 logLevel: debug
+tracing: true
 binding: {timeout: 10m}
 holds: {ttl: 1m30s, podsMax: 7, nodesMax: 2}
 cache: {staleAfter: 2m, streamsLists: false}
@@ -73,6 +74,7 @@ disks: [{label: example.com/disk, kind: partitions}]
     debugAccess: { tokenReviews: false, allowedMs: 60_000, deniedMs: 1_000, rememberedMax: 9 },
     insecure: true,
     logLevel: "debug",
+    tracing: true,
     binding: { ...defaults.binding, timeoutMs: 600_000 },
     holds: { ttlMs: 90_000, podsMax: 7, nodesMax: 2 },
     cache: { staleAfterMs: 120_000, streamsLists: false },

@@ -1,4 +1,5 @@
 /** `bind`: commits kube-scheduler's choice of a node. Each Pod has one run at most; this is where runs begin, meet and end. */
+import type { Span } from "../runtime/tracing.ts";
 import { type NodeName, nodeName, type PodUid, podKey, podUid } from "../scheduling/names.ts";
 import { assignPod } from "./assign-pod.ts";
 import { BindQueue } from "./bind-queue.ts";
@@ -19,6 +20,8 @@ export interface BindRequest {
   readonly podNamespace: string;
   readonly podUid: string;
   readonly node: string;
+  /** Of the call; the run that it starts becomes a piece of it. */
+  readonly span?: Span;
 }
 
 export class Binder {
@@ -53,7 +56,7 @@ export class Binder {
     for (;;) {
       if (this.#isDraining) return refuse("Berth is stopping");
       const run = this.#runs.get(subject.uid);
-      if (!run) return this.#start(subject, signal);
+      if (!run) return this.#start(subject, signal, request.span);
       if (run.isStopped && run.hasWritten) {
         // Its last write and what follows from it come first: the new run must plan on their outcome.
         await this.#ending.get(run);
@@ -68,7 +71,7 @@ export class Binder {
       const why = `a bind of the pod to node ${subject.node} took its place`;
       run.stop(new BindEnd("superseded", why));
       run.letGoAll(why);
-      return this.#start(subject, signal);
+      return this.#start(subject, signal, request.span);
     }
   }
 
@@ -127,8 +130,8 @@ export class Binder {
     this.#world.watchpoints.close();
   }
 
-  #start(subject: Subject, signal: AbortSignal): Promise<BindResult> {
-    const run = new BindRun(this.#world, subject);
+  #start(subject: Subject, signal: AbortSignal, span: Span | undefined): Promise<BindResult> {
+    const run = new BindRun(this.#world, subject, span);
     this.#runs.set(subject.uid, run);
     const answer = run.join(signal);
     this.#ending.set(run, this.#see(run));
@@ -162,6 +165,7 @@ export class Binder {
     if (ending === "bound") log.info(fields, "Bound pod");
     else log.warn({ ...fields, error }, "Did not bind pod");
     observer?.ended?.(ending, durationMs);
+    run.trace.close(ending, error);
     observer?.inProgress?.(this.#runs.size);
     tellPod(run, ending, error);
     run.finish(ending === "bound" ? { ok: true } : refuse(error));

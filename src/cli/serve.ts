@@ -12,6 +12,7 @@ import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { type ServeOptions, serveBerth } from "./listeners.ts";
 import { tellRights } from "./tell-rights.ts";
+import { startTracing } from "./tracing.ts";
 import { berthVersion } from "./version.ts";
 
 const help = `Usage: berth serve [--config FILE] [--kubeconfig FILE] [--listen HOST:PORT] [--debug-listen HOST:PORT]
@@ -54,6 +55,7 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   const version = berthVersion();
   log.info({ version, source: found.source, address: found.connection.server }, "Starting");
 
+  const tracing = config.tracing ? await startTracing({ log, version, env: io.env }) : undefined;
   const metrics = createMetrics();
   // Every 20 ms: the default of 10 costs twice as much for nothing that anybody would read off it.
   collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 20 });
@@ -69,11 +71,13 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   const reviewTransport = new Transport({ runtime, connection: found.connection, socketsMax: reviewSocketsMax });
   const [{ exchange }, { exchange: reviews }] = [transport, reviewTransport];
   void tellRights({ exchange, runtime, config, log });
-  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election, reviews });
+  const traced = tracing && { tracing };
+  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election, reviews, ...traced });
   try {
     await serveUntilStopped({ berth, config, log, metrics, runtime }, io.signal);
   } finally {
     await berth.stop();
+    await tracing?.stop();
     for (const one of [transport, leaseTransport, reviewTransport]) one.close();
   }
   log.info({}, "Stopped");

@@ -1,6 +1,6 @@
 /**
  * Gauges that are written out at one go, in Prometheus' text format: for numbers that are all taken anew for a scrape. A registry
- * would keep each of them, and take a tenth of a second of one turn for 15,000 nodes.
+ * would keep each of them, and write all of them in one turn.
  *
  * @see prometheus.io/docs/instrumenting/exposition_formats
  */

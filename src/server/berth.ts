@@ -9,6 +9,7 @@ import { reviewAccess, reviewToken } from "../kube/reviews.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import type { Admission, Exchange, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
+import { type Tracing, untraced } from "../runtime/tracing.ts";
 import { type ClassName, className, type PodUid } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import { ClusterState } from "../scheduling/state.ts";
@@ -34,6 +35,8 @@ export interface BerthOptions {
   readonly log: Log;
   /** A set of its own where it is left out. */
   readonly metrics?: Metrics;
+  /** Nobody's where it is left out. */
+  readonly tracing?: Tracing;
   /** The API server, over connections of TokenReviews' own: those who ask with a made up token are not to hold up binds. */
   readonly reviews?: Exchange;
   /** For the user agent. */
@@ -115,6 +118,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     config,
     metrics,
     log,
+    tracing: options.tracing ?? untraced,
     runtime,
   });
   cluster.start();

@@ -5,6 +5,7 @@ import type { AccessVerdict, AskedPath, ReviewedUser, TokenVerdict } from "../ku
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HttpReply, HttpRequest, Runtime } from "../runtime/runtime.ts";
+import type { Span, Tracing } from "../runtime/tracing.ts";
 import type { NodeName, PodUid } from "../scheduling/names.ts";
 import type { Kind, ObjectKey, Pod } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
@@ -29,6 +30,8 @@ export interface BindRequest {
   readonly podNamespace: string;
   readonly podUid: string;
   readonly node: string;
+  /** Of the call: what the bind does becomes pieces of it. */
+  readonly span?: Span;
 }
 
 export type BindOutcome = { readonly ok: true } | { readonly ok: false; readonly error: string };
@@ -85,6 +88,7 @@ export interface Parts {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly tracing: Tracing;
   readonly runtime: Runtime;
 }
 

@@ -22,6 +22,7 @@ type Manifest = Parameters<Sandbox["apply"]>[0] extends Iterable<infer M> ? M : 
 const stepMs = 50;
 
 export interface Served {
+  readonly extender: string;
   readonly debug: string;
   readonly debugPort: number;
   /** Applies manifests of the examples, by name, and objects. */
@@ -56,6 +57,7 @@ export async function serveSandbox(config: string, env: Readonly<Record<string, 
   ]);
   const cluster = new ClusterView(sandbox.api.exchange, debug);
   return {
+    extender: server,
     debug,
     debugPort,
     apply: async (...what) => {
