@@ -178,7 +178,7 @@ function leadershipFor(
   const { runtime, log, election } = options;
   const config = options.config.leaderElection;
   // Where nobody elects, nobody is missing.
-  if (!election || config.mode === "off") options.metrics?.leading.remove();
+  if (!election || config.mode === "off") deps.metrics.leading.remove();
   if (!election) return alone;
   if (config.mode === "off") return withoutLease;
   const client = clientFor(options, config.renewMs / 2, election.exchange);
