@@ -20,8 +20,6 @@ export interface BindRequest {
   readonly podNamespace: string;
   readonly podUid: string;
   readonly node: string;
-  /** Of the call; the run that it starts becomes a piece of it. */
-  readonly span?: Span;
 }
 
 export class Binder {
@@ -50,13 +48,17 @@ export class Binder {
     };
   }
 
-  /** Answers when the Pod is bound, or cannot be, or time is over. Aborting `signal` says that the caller hung up. Never rejects. */
-  async bind(request: BindRequest, signal: AbortSignal): Promise<BindResult> {
+  /**
+   * Answers when the Pod is bound, or cannot be, or time is over. Aborting `signal` says that the caller hung up. Never rejects.
+   *
+   * @param span  of the call; the run that it starts becomes a piece of it
+   */
+  async bind(request: BindRequest, signal: AbortSignal, span?: Span): Promise<BindResult> {
     const subject = subjectOf(request);
     for (;;) {
       if (this.#isDraining) return refuse("Berth is stopping");
       const run = this.#runs.get(subject.uid);
-      if (!run) return this.#start(subject, signal, request.span);
+      if (!run) return this.#start(subject, signal, span);
       if (run.isStopped && run.hasWritten) {
         // Its last write and what follows from it come first: the new run must plan on their outcome.
         await this.#ending.get(run);
@@ -71,7 +73,7 @@ export class Binder {
       const why = `a bind of the pod to node ${subject.node} took its place`;
       run.stop(new BindEnd("superseded", why));
       run.letGoAll(why);
-      return this.#start(subject, signal, request.span);
+      return this.#start(subject, signal, span);
     }
   }
 

@@ -22,7 +22,7 @@ export function bindVerb(parts: Parts): Handler {
       return jsonReply(encodeBindingResult(text));
     }
 
-    const outcome = await parts.binder.bind({ podName, podNamespace, podUid, node, span: call.span }, signal);
+    const outcome = await parts.binder.bind({ podName, podNamespace, podUid, node }, signal, call.span);
     if (outcome.ok) call.answered("bound", about);
     else call.failed("bind", outcome.error, about);
     return jsonReply(encodeBindingResult(outcome.ok ? "" : outcome.error));

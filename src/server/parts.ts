@@ -30,15 +30,13 @@ export interface BindRequest {
   readonly podNamespace: string;
   readonly podUid: string;
   readonly node: string;
-  /** Of the call: what the bind does becomes pieces of it. */
-  readonly span?: Span;
 }
 
 export type BindOutcome = { readonly ok: true } | { readonly ok: false; readonly error: string };
 
 export interface PodBinder {
-  /** Aborting `signal` says that the caller hung up. Never rejects. */
-  bind(request: BindRequest, signal: AbortSignal): Promise<BindOutcome>;
+  /** Aborting `signal` says that the caller hung up; what is done becomes pieces of `span`. Never rejects. */
+  bind(request: BindRequest, signal: AbortSignal, span: Span): Promise<BindOutcome>;
   /** A newer filter call of the Pod: a bind in progress lets its caller go and posts no Binding until somebody joins. */
   filterSeen(pod: PodUid): void;
   /** The node that the Pod is being bound to. */
