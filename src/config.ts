@@ -29,6 +29,8 @@ export interface Config {
   /** Allows plain HTTP beyond loopback. */
   readonly insecure: boolean;
   readonly logLevel: LogLevel;
+  /** Whether calls are traced; where traces go is said in the environment, as OpenTelemetry has it. */
+  readonly tracing: boolean;
   readonly binding: {
     /** How long one bind waits for its claims. */
     readonly timeoutMs: Milliseconds;
@@ -70,6 +72,12 @@ export interface Config {
     readonly pollIntervalMs: Milliseconds;
   };
   readonly leaderElection: LeaderElection;
+  readonly metrics: {
+    /** Whether what each node has is a metric, with the node's name as a label. */
+    readonly perNode: boolean;
+    /** Classes that are named in metrics; the others are counted together. */
+    readonly classesMax: number;
+  };
   readonly scoring: Scoring;
   readonly classes: readonly ClassOverride[];
   /** How to tell which volumes lie on one disk. */
@@ -83,6 +91,7 @@ export const defaults: Config = freeze({
   debugAccess: defaultDebugAccess,
   insecure: false,
   logLevel: "info",
+  tracing: false,
   // As kube-scheduler's own VolumeBinding plugin waits.
   binding: { timeoutMs: 600_000, inProgressMax: 1_000, queuedMax: 1_000 },
   holds: { ttlMs: 60_000, podsMax: 1_000, nodesMax: 4 },
@@ -100,6 +109,7 @@ export const defaults: Config = freeze({
   },
   capacity: { pollIntervalMs: 60_000 },
   leaderElection: defaultElection,
+  metrics: { perNode: false, classesMax: 100 },
   scoring: defaultScoring,
   classes: [],
   disks: [],

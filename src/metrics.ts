@@ -1,5 +1,7 @@
 /** Every metric of Berth. Labels are closed sets (verb, outcome, reason, kind): a Pod, node or claim is never one. */
 import { Counter, exponentialBuckets, Gauge, Histogram, Registry } from "prom-client";
+import { observed } from "./metrics/observed.ts";
+import { kinds } from "./scheduling/objects.ts";
 
 const prefix = "berth";
 
@@ -45,7 +47,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** A registry of its own for each Berth, so that no two tests share a counter. */
 export function createMetrics(registry = new Registry()) {
   const registers = [registry];
-  return {
+  const metrics = {
     registry,
     callDuration: new Histogram({
       name: `${prefix}_call_duration_seconds`,
@@ -86,6 +88,10 @@ export function createMetrics(registry = new Registry()) {
     ...ofListeners(registers),
     ...observed(registers),
   };
+  // What increase() is asked of has to be there before it happens.
+  for (const verb of verbs) metrics.callFaults.inc({ verb }, 0);
+  for (const kind of kinds) metrics.setAside.inc({ kind }, 0);
+  return metrics;
 }
 
 function ofAnswers(registers: Registry[]) {
@@ -234,54 +240,6 @@ function ofListeners(registers: Registry[]) {
       name: `${prefix}_tls_reloads_total`,
       help: "Looks at TLS files that had changed: renewed, or refused, which is counted again while it lasts.",
       labelNames: ["listener", "outcome"],
-      registers,
-    }),
-  };
-}
-
-/** Gauges that are read when somebody scrapes; `server/` sets them then. */
-function observed(registers: Registry[]) {
-  return {
-    sinceLastFilter: new Gauge({
-      name: `${prefix}_last_filter_age_seconds`,
-      help: "Seconds since the last filter call, or since start before the first: grows without end where kube-scheduler is not configured to ask.",
-      registers,
-    }),
-    ready: new Gauge({
-      name: `${prefix}_ready`,
-      help: "1 when every watch is synced and fresh, no stop is under way and, where the answers are the leader's, this Berth leads.",
-      registers,
-    }),
-    kindAge: new Gauge({
-      name: `${prefix}_watch_age_seconds`,
-      help: "Seconds since the watch of a kind last said anything.",
-      labelNames: ["kind"],
-      registers,
-    }),
-    kindObjects: new Gauge({
-      name: `${prefix}_cache_objects`,
-      help: "Objects in the cache, those set aside as unreadable included.",
-      labelNames: ["kind"],
-      registers,
-    }),
-    unreadableCapacities: new Gauge({
-      name: `${prefix}_node_capacities_unreadable`,
-      help: "Values for capacity that nodes carry and that cannot be read: on such a node nothing of the class is provisioned.",
-      registers,
-    }),
-    bindsInProgress: new Gauge({
-      name: `${prefix}_binds_in_progress`,
-      help: "Binds that wait or write.",
-      registers,
-    }),
-    assumptions: new Gauge({
-      name: `${prefix}_assumptions`,
-      help: "Claims promised whose writes the watch has not shown yet.",
-      registers,
-    }),
-    holds: new Gauge({
-      name: `${prefix}_holds`,
-      help: "Pods that softly hold volumes between filter and bind.",
       registers,
     }),
   };

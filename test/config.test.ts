@@ -30,6 +30,7 @@ debugTls: {certFile: /t/b.crt, keyFile: /t/b.key, clientCAFile: /t/ca.crt, allow
 debugAccess: {tokenReviews: false, allowedTtl: 1m, deniedTtl: 1s, rememberedMax: 9}
 insecure: true
 logLevel: debug
+tracing: true
 binding: {timeout: 10m}
 holds: {ttl: 1m30s, podsMax: 7, nodesMax: 2}
 cache: {staleAfter: 2m, streamsLists: false}
@@ -38,6 +39,7 @@ limits: {bodySizeMax: 16Mi, bindBodySizeMax: 1Ki, callsMax: 5, bodiesSizeMax: 32
 capacity: {pollInterval: 10s}
 leaderElection:
   {mode: answers, resourceNamespace: berth, resourceName: x, leaseDuration: 20s, renewDeadline: 10s, retryPeriod: 2s}
+metrics: {perNode: true, classesMax: 5}
 scoring: {strategy: upstream, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}
 classes:
 - {name: local-ssd, provisioning: static}
@@ -65,6 +67,7 @@ disks: [{label: example.com/disk, kind: partitions}]
     debugAccess: { tokenReviews: false, allowedMs: 60_000, deniedMs: 1_000, rememberedMax: 9 },
     insecure: true,
     logLevel: "debug",
+    tracing: true,
     binding: { ...defaults.binding, timeoutMs: 600_000 },
     holds: { ttlMs: 90_000, podsMax: 7, nodesMax: 2 },
     cache: { staleAfterMs: 120_000, streamsLists: false },
@@ -85,6 +88,7 @@ disks: [{label: example.com/disk, kind: partitions}]
       renewMs: 10_000,
       retryMs: 2_000,
     },
+    metrics: { perNode: true, classesMax: 5 },
     scoring: {
       strategy: "upstream",
       shape: [

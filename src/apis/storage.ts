@@ -68,6 +68,9 @@ export function readVolume(raw: Fields, { interning }: Reading): Volume {
   const provisionedBy = text(annotations, labels.provisionedBy, `metadata.annotations.${labels.provisionedBy}`);
   const plugin = readPlugin(spec);
   const path = readPath(spec);
+  const status = child(raw, "status", "status");
+  const phase = interning.text(text(status, "phase", "status.phase") ?? "");
+  const releasedAt = phase === "Released" ? readTime(status, "lastPhaseTransitionTime") : undefined;
   const selector = affinity && readNodeSelector(affinity, "spec.nodeAffinity.required");
   return {
     ...readVersioned(metadata),
@@ -81,7 +84,8 @@ export function readVolume(raw: Fields, { interning }: Reading): Volume {
     accessModes: readAccessModes(spec),
     labels: sharedLabels(readLabels(metadata, interning), interning),
     ...(selector && { affinity: interning.value(`node ${selector.identity}`, () => selector) }),
-    phase: interning.text(text(child(raw, "status", "status"), "phase", "status.phase") ?? ""),
+    phase,
+    ...(releasedAt !== undefined && { releasedAt }),
     ...(claimRef && { claimRef }),
     boundByController: field(annotations, labels.boundByController) !== undefined,
     attributesClass: readAttributesClass(spec, interning),
@@ -89,6 +93,13 @@ export function readVolume(raw: Fields, { interning }: Reading): Volume {
     ...(plugin !== undefined && { plugin: interning.text(plugin) }),
     ...(path !== undefined && { path }),
   };
+}
+
+/** Milliseconds since 1970. It is shown and decides nothing, so one that cannot be read is as good as none. */
+function readTime(fields: Fields, name: string): number | undefined {
+  const written = field(fields, name);
+  const ms = typeof written === "string" ? Date.parse(written) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 function readClaimRef(spec: Fields): ClaimRef | undefined {

@@ -3,6 +3,7 @@
  * newer filter lets callers go while the run stays for whoever joins next, and posts no Binding until then (decision 16).
  */
 import type { Milliseconds, Timer } from "../runtime/runtime.ts";
+import type { Span } from "../runtime/tracing.ts";
 import type { ClaimUid, NodeName, PodKey, PodUid } from "../scheduling/names.ts";
 import type { Kind, Kinds, ObjectKey, Pod } from "../scheduling/objects.ts";
 import type { Commitment } from "./commitment.ts";
@@ -10,6 +11,7 @@ import { BindEnd, withoutPercent } from "./endings.ts";
 import type { EventQueue } from "./events.ts";
 import type { BinderDeps, LiveRead, WriteKind, WriteOutcome, WriteResult } from "./ports.ts";
 import { releasePromises } from "./promises.ts";
+import { type Phase, RunTrace } from "./run-trace.ts";
 import type { Watchpoint, Watchpoints } from "./watchpoints.ts";
 
 export type BindResult = { readonly ok: true } | { readonly ok: false; readonly error: string };
@@ -32,8 +34,6 @@ export interface World extends BinderDeps {
   isRunning(pod: PodUid): boolean;
 }
 
-export type Phase = "queued" | "checking" | "writing" | "waiting" | "binding" | "ending";
-
 interface Caller {
   answer(result: BindResult): void;
 }
@@ -42,7 +42,8 @@ export class BindRun {
   readonly subject: Subject;
   readonly world: World;
   readonly startedAt: Milliseconds;
-  phase: Phase = "queued";
+  /** What traces tell of it. */
+  readonly trace: RunTrace;
   /** The Pod mounts no claim: nothing is looked at, nothing awaited. */
   isFree = false;
   /** All claims are bound and nobody waits: nothing is left but the Binding, and no promise stands in another node's way. */
@@ -59,10 +60,19 @@ export class BindRun {
   #deadline: Timer | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(world: World, subject: Subject) {
+  constructor(world: World, subject: Subject, span?: Span) {
+    this.trace = new RunTrace(span);
     this.world = world;
     this.subject = subject;
     this.startedAt = world.runtime.now();
+  }
+
+  get phase(): Phase {
+    return this.trace.phase;
+  }
+
+  set phase(phase: Phase) {
+    this.trace.enter(phase);
   }
 
   /** Something of this run is in the API, or may be. From here on another node is refused. */
@@ -186,7 +196,10 @@ export class BindRun {
   async write(kind: WriteKind, send: () => Promise<WriteOutcome>): Promise<WriteOutcome> {
     const { runtime, observer } = this.world;
     const begun = runtime.now();
+    const span = this.trace.child(`write ${kind}`);
     const outcome = await send();
+    span?.set({ result: resultOf(outcome) });
+    span?.end();
     observer?.wrote?.(kind, resultOf(outcome), runtime.now() - begun);
     return outcome;
   }

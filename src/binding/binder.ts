@@ -1,4 +1,5 @@
 /** `bind`: commits kube-scheduler's choice of a node. Each Pod has one run at most; this is where runs begin, meet and end. */
+import type { Span } from "../runtime/tracing.ts";
 import { type NodeName, nodeName, type PodUid, podKey, podUid } from "../scheduling/names.ts";
 import { assignPod } from "./assign-pod.ts";
 import { BindQueue } from "./bind-queue.ts";
@@ -47,13 +48,17 @@ export class Binder {
     };
   }
 
-  /** Answers when the Pod is bound, or cannot be, or time is over. Aborting `signal` says that the caller hung up. Never rejects. */
-  async bind(request: BindRequest, signal: AbortSignal): Promise<BindResult> {
+  /**
+   * Answers when the Pod is bound, or cannot be, or time is over. Aborting `signal` says that the caller hung up. Never rejects.
+   *
+   * @param span  of the call; the run that it starts becomes a piece of it
+   */
+  async bind(request: BindRequest, signal: AbortSignal, span?: Span): Promise<BindResult> {
     const subject = subjectOf(request);
     for (;;) {
       if (this.#isDraining) return refuse("Berth is stopping");
       const run = this.#runs.get(subject.uid);
-      if (!run) return this.#start(subject, signal);
+      if (!run) return this.#start(subject, signal, span);
       if (run.isStopped && run.hasWritten) {
         // Its last write and what follows from it come first: the new run must plan on their outcome.
         await this.#ending.get(run);
@@ -68,7 +73,7 @@ export class Binder {
       const why = `a bind of the pod to node ${subject.node} took its place`;
       run.stop(new BindEnd("superseded", why));
       run.letGoAll(why);
-      if (!run.hasWritten) return this.#start(subject, signal);
+      if (!run.hasWritten) return this.#start(subject, signal, span);
     }
   }
 
@@ -127,8 +132,8 @@ export class Binder {
     this.#world.watchpoints.close();
   }
 
-  #start(subject: Subject, signal: AbortSignal): Promise<BindResult> {
-    const run = new BindRun(this.#world, subject);
+  #start(subject: Subject, signal: AbortSignal, span: Span | undefined): Promise<BindResult> {
+    const run = new BindRun(this.#world, subject, span);
     this.#runs.set(subject.uid, run);
     const answer = run.join(signal);
     this.#ending.set(run, this.#see(run));
@@ -162,6 +167,7 @@ export class Binder {
     if (ending === "bound") log.info(fields, "Bound pod");
     else log.warn({ ...fields, error }, "Did not bind pod");
     observer?.ended?.(ending, durationMs);
+    run.trace.close(ending, error);
     observer?.inProgress?.(this.#runs.size);
     tellPod(run, ending, error);
     run.finish(ending === "bound" ? { ok: true } : refuse(error));

@@ -83,6 +83,16 @@ export class Waker {
     this.#waiting.delete(pod);
   }
 
+  /** Pods that wait still: not those that are gone or assigned and were not looked at since. */
+  waitingCount(): number {
+    let count = 0;
+    for (const [uid, { pod }] of this.#waiting) {
+      const cached = this.#deps.cluster.state.get("pod", pod.key);
+      if (cached?.uid === uid && cached.nodeName === undefined && !cached.deleting) count++;
+    }
+    return count;
+  }
+
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();

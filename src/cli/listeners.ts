@@ -124,6 +124,8 @@ async function open(options: ServeOptions, door: Door): Promise<Opened> {
   const serve = (found: TlsMaterial): void => listener.renewTls(found);
   const watch = load && loaded && new TlsWatch({ runtime, log, source: paths.certFile, load, serve, observer }, loaded);
   watch?.start();
+  // increase() is asked of it, so it has to be there before it happens.
+  if (watch) metrics.tlsReloads.inc({ listener: name, outcome: "refused" }, 0);
   log.info({ address: `${where.host}:${listener.port}`, tls: loaded !== undefined }, `Listening for ${purpose}`);
   if (!loaded && !isLoopback(where.host)) {
     log.warn(

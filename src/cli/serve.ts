@@ -12,6 +12,7 @@ import { orMisuse, readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { type ServeOptions, serveBerth } from "./listeners.ts";
 import { tellRights } from "./tell-rights.ts";
+import { startTracing } from "./tracing.ts";
 import { berthVersion } from "./version.ts";
 
 const help = `Usage: berth serve [--config FILE] [--kubeconfig FILE] [--listen HOST:PORT] [--debug-listen HOST:PORT]
@@ -24,6 +25,8 @@ Answers kube-scheduler's extender calls for the cluster that the kubeconfig name
       --debug-listen HOST:PORT  metrics and explanations (default 127.0.0.1:${defaults.debugListen.port})
 `;
 
+/** Sums of gauges that stay, under names that only counters may have. */
+const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 /** For TokenReviews and SubjectAccessReviews. */
 const reviewSocketsMax = 4;
 
@@ -52,9 +55,11 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   const version = berthVersion();
   log.info({ version, source: found.source, address: found.connection.server }, "Starting");
 
+  const tracing = config.tracing ? await startTracing({ log, version, env: io.env }) : undefined;
   const metrics = createMetrics();
   // Every 20 ms: the default of 10 costs twice as much for nothing that anybody would read off it.
   collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 20 });
+  for (const name of misnamed) metrics.registry.removeSingleMetric(name);
   const transport = new Transport({ runtime, connection: found.connection });
   const leaseTransport = new Transport({ runtime, connection: found.connection, socketsMax: 1 });
   const election = {
@@ -66,11 +71,13 @@ async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
   const reviewTransport = new Transport({ runtime, connection: found.connection, socketsMax: reviewSocketsMax });
   const [{ exchange }, { exchange: reviews }] = [transport, reviewTransport];
   void tellRights({ exchange, runtime, config, log });
-  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election, reviews });
+  const traced = tracing && { tracing };
+  const berth = await startBerth({ exchange, runtime, config, log, metrics, version, election, reviews, ...traced });
   try {
     await serveUntilStopped({ berth, config, log, metrics, runtime }, io.signal);
   } finally {
     await berth.stop();
+    await tracing?.stop();
     for (const one of [transport, leaseTransport, reviewTransport]) one.close();
   }
   log.info({}, "Stopped");

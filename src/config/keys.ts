@@ -105,6 +105,18 @@ const capacity: Nested = {
   },
 };
 
+const metrics: Nested = {
+  says: "What Prometheus is told (docs/monitoring.md).",
+  section: {
+    perNode: field("perNode", flag, "Whether what each node has is a metric, with the node's name as a label."),
+    classesMax: field(
+      "classesMax",
+      whole(1, 1_000),
+      "Classes that are named in metrics; the others are counted together.",
+    ),
+  },
+};
+
 const shape: Listed = {
   listOf: {
     utilization: {
@@ -204,6 +216,11 @@ export const configuration: Nested = {
     debugAccess: debugAccessSection,
     insecure: field("insecure", flag, "Allows plain HTTP beyond loopback."),
     logLevel: field("logLevel", oneOf("debug", "info", "warn", "error"), "What is logged, and all that weighs more."),
+    tracing: field(
+      "tracing",
+      flag,
+      "Whether calls are traced; where traces go is said in the environment, as OpenTelemetry has it (docs/monitoring.md).",
+    ),
     binding,
     holds,
     cache,
@@ -211,6 +228,7 @@ export const configuration: Nested = {
     limits,
     capacity,
     leaderElection: electionSection,
+    metrics,
     scoring,
     classes: classList,
     disks,

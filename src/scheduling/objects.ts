@@ -46,6 +46,8 @@ export interface Volume extends Versioned {
   readonly affinity?: NodeSelector;
   /** status.phase; "" when unset. */
   readonly phase: string;
+  /** Since when its phase is Released, ms since 1970: status.lastPhaseTransitionTime; absent in other phases, and of API servers before 1.29. */
+  readonly releasedAt?: number;
   readonly claimRef?: ClaimRef;
   /** Annotation pv.kubernetes.io/bound-by-controller is present. */
   readonly boundByController: boolean;

@@ -9,6 +9,7 @@ import { reviewAccess, reviewToken } from "../kube/reviews.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import type { Admission, Exchange, Milliseconds, RequestHead, Runtime } from "../runtime/runtime.ts";
+import { type Tracing, untraced } from "../runtime/tracing.ts";
 import { type ClassName, className, type PodUid } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import { ClusterState } from "../scheduling/state.ts";
@@ -34,6 +35,8 @@ export interface BerthOptions {
   readonly log: Log;
   /** A set of its own where it is left out. */
   readonly metrics?: Metrics;
+  /** Nobody's where it is left out. */
+  readonly tracing?: Tracing;
   /** The API server, over connections of TokenReviews' own: those who ask with a made up token are not to hold up binds. */
   readonly reviews?: Exchange;
   /** For the user agent. */
@@ -88,6 +91,8 @@ const bindTimes = {
 export async function startBerth(options: BerthOptions): Promise<Berth> {
   const { runtime, config, log, election } = options;
   const metrics = options.metrics ?? createMetrics();
+  metrics.buildInfo.set({ version: options.version }, 1);
+  setLimits(metrics, config);
   const cluster = new Cluster({
     runtime,
     client: clientFor(options, apiTimeoutMs),
@@ -113,6 +118,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     config,
     metrics,
     log,
+    tracing: options.tracing ?? untraced,
     runtime,
   });
   cluster.start();
@@ -142,6 +148,14 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
   };
 }
 
+/** For the share of each limit that is used up. */
+function setLimits({ limit }: Metrics, { limits, binding, holds }: Config): void {
+  limit.set({ limit: "calls" }, limits.callsMax);
+  limit.set({ limit: "binds" }, binding.inProgressMax);
+  limit.set({ limit: "bindsQueued" }, binding.queuedMax);
+  limit.set({ limit: "holds" }, holds.podsMax);
+}
+
 function reviewerOver(client: ApiClient): Reviewer {
   return {
     token: (token) => reviewToken(client, token),
@@ -163,6 +177,8 @@ function leadershipFor(
 ): RunningLeadership {
   const { runtime, log, election } = options;
   const config = options.config.leaderElection;
+  // Where nobody elects, nobody is missing.
+  if (!election || config.mode === "off") deps.metrics.leading.remove();
   if (!election) return alone;
   if (config.mode === "off") return withoutLease;
   const client = clientFor(options, config.renewMs / 2, election.exchange);
@@ -213,6 +229,7 @@ function wakerThatTells(waker: Waker, leadership: RunningLeadership) {
       waker.refused(pod);
     },
     answered: (pod: PodUid): void => waker.answered(pod),
+    waiting: (): number => waker.waitingCount(),
     close: (): void => waker.close(),
   };
 }

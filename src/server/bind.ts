@@ -8,7 +8,7 @@ import { jsonReply } from "./replies.ts";
 
 export function bindVerb(parts: Parts): Handler {
   return async (request, signal) => {
-    const call = startCall(parts, "bind");
+    const call = startCall(parts, "bind", request);
     const decoded = decodeBindingArgs(request.body);
     if (!decoded.ok) return call.undecodable(decoded.problem);
 
@@ -22,7 +22,7 @@ export function bindVerb(parts: Parts): Handler {
       return jsonReply(encodeBindingResult(text));
     }
 
-    const outcome = await parts.binder.bind({ podName, podNamespace, podUid, node }, signal);
+    const outcome = await parts.binder.bind({ podName, podNamespace, podUid, node }, signal, call.span);
     if (outcome.ok) call.answered("bound", about);
     else call.failed("bind", outcome.error, about);
     return jsonReply(encodeBindingResult(outcome.ok ? "" : outcome.error));

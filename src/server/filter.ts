@@ -15,7 +15,7 @@ import { jsonReply } from "./replies.ts";
 
 export function filterVerb(parts: Parts): Handler {
   return async (request, signal) => {
-    const call = startCall(parts, "filter");
+    const call = startCall(parts, "filter", request);
     parts.memory.filterSeen();
     const decoded = decodeExtenderArgs(request.body);
     if (!decoded.ok) return call.undecodable(decoded.problem);

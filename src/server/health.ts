@@ -1,6 +1,7 @@
 /** `/livez`, `/readyz` and `/metrics`. */
 import type { HttpReply } from "../runtime/runtime.ts";
 import { kinds } from "../scheduling/objects.ts";
+import { InventoryPage } from "./inventory.ts";
 import type { Handler, Parts, Readiness } from "./parts.ts";
 import { textReply } from "./replies.ts";
 import type { Route } from "./router.ts";
@@ -20,10 +21,13 @@ export function healthRoutes({ cluster }: Parts, isDraining: () => boolean): rea
 }
 
 export function metricsRoute(parts: Parts): Route {
-  return { method: "GET", path: "/metrics", handle: () => scrape(parts) };
+  const inventory = new InventoryPage(parts);
+  return { method: "GET", path: "/metrics", handle: () => scrape(parts, inventory) };
 }
 
-async function scrape({ cluster, binder, memory, metrics }: Parts): Promise<HttpReply> {
+async function scrape(parts: Parts, inventory: InventoryPage): Promise<HttpReply> {
+  const { cluster, binder, memory, metrics, waker } = parts;
+  const taken = await inventory.text();
   const ages = cluster.ages();
   for (const kind of kinds) {
     metrics.kindObjects.set({ kind }, cluster.state.size(kind));
@@ -34,8 +38,9 @@ async function scrape({ cluster, binder, memory, metrics }: Parts): Promise<Http
   metrics.sinceLastFilter.set(memory.sinceLastFilter() / 1000);
   metrics.bindsInProgress.set(binder.inProgress().length);
   metrics.assumptions.set(cluster.state.reservations.assumptionCount);
+  metrics.podsWaiting.set(waker.waiting());
   metrics.holds.set(cluster.state.reservations.holds.count);
   metrics.unreadableCapacities.set(cluster.state.pools.nodes.faultCount);
   const { contentType } = metrics.registry;
-  return { status: 200, headers: { "content-type": contentType }, body: await metrics.registry.metrics() };
+  return { status: 200, headers: { "content-type": contentType }, body: (await metrics.registry.metrics()) + taken };
 }

@@ -5,6 +5,7 @@ import type { AccessVerdict, AskedPath, ReviewedUser, TokenVerdict } from "../ku
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HttpReply, HttpRequest, Runtime } from "../runtime/runtime.ts";
+import type { Span, Tracing } from "../runtime/tracing.ts";
 import type { NodeName, PodUid } from "../scheduling/names.ts";
 import type { Kind, ObjectKey, Pod } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
@@ -34,8 +35,8 @@ export interface BindRequest {
 export type BindOutcome = { readonly ok: true } | { readonly ok: false; readonly error: string };
 
 export interface PodBinder {
-  /** Aborting `signal` says that the caller hung up. Never rejects. */
-  bind(request: BindRequest, signal: AbortSignal): Promise<BindOutcome>;
+  /** Aborting `signal` says that the caller hung up; what is done becomes pieces of `span`. Never rejects. */
+  bind(request: BindRequest, signal: AbortSignal, span: Span): Promise<BindOutcome>;
   /** A newer filter call of the Pod: a bind in progress lets its caller go and posts no Binding until somebody joins. */
   filterSeen(pod: PodUid): void;
   /** The node that the Pod is being bound to. */
@@ -51,6 +52,8 @@ export interface PodWaker {
   asked(pod: PodUid): void;
   refused(pod: Pod): void;
   answered(pod: PodUid): void;
+  /** Pods that were refused on every node and wait for something to change. */
+  waiting(): number;
 }
 
 /** Who may do what, where several Berths may run. */
@@ -84,6 +87,7 @@ export interface Parts {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly tracing: Tracing;
   readonly runtime: Runtime;
 }
 

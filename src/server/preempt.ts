@@ -15,7 +15,7 @@ import { jsonReply } from "./replies.ts";
 
 export function preemptVerb(parts: Parts): Handler {
   return async (request) => {
-    const call = startCall(parts, "preempt");
+    const call = startCall(parts, "preempt", request);
     const decoded = decodePreemptionArgs(request.body);
     if (!decoded.ok) return call.undecodable(decoded.problem);
 

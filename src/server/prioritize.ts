@@ -16,7 +16,7 @@ const noOpinion = encodeHostPriorities([]);
 
 export function prioritizeVerb(parts: Parts): Handler {
   return async (request) => {
-    const call = startCall(parts, "prioritize");
+    const call = startCall(parts, "prioritize", request);
     const decoded = decodeExtenderArgs(request.body);
     if (!decoded.ok) return call.undecodable(decoded.problem);
 

@@ -58,6 +58,21 @@ class Stage {
 }
 
 describe("a refused Pod", () => {
+  test("counts as waiting until it is answered, assigned or gone, whether anybody has looked or not", () => {
+    const stage = new Stage();
+    const pod = stage.refused();
+    stage.ready = false;
+    expect(stage.waker.waitingCount()).toBe(1);
+    stage.add(makePod("p", ["x"], { node: "n1" }));
+    expect(stage.waker.waitingCount()).toBe(0);
+    stage.add(makePod("p", ["x"], { uid: "another" }));
+    expect(stage.waker.waitingCount()).toBe(0);
+    stage.add(makePod("p", ["x"]));
+    expect(stage.waker.waitingCount()).toBe(1);
+    stage.waker.answered(pod.uid);
+    expect(stage.waker.waitingCount()).toBe(0);
+  });
+
   test("is woken two seconds after its cause is gone, once", async () => {
     const stage = new Stage();
     const pod = stage.refused();

@@ -262,3 +262,18 @@ test("scale reads and sets the replicas", async () => {
   expect((await get(`${sets}/s`)).body.spec.replicas).toBe(4);
   expect((await get(`${sets}/s/scale`)).body.status).toEqual({ replicas: 0, selector: "a=b" });
 });
+
+test("a volume says since when it is in its phase, and a client may say so itself", async () => {
+  const { post, patch, runtime } = makeApi();
+  const said = async (status: object): Promise<string> => {
+    const { body } = await patch(`${volumes}/v/status`, merge, { status });
+    return body.status.lastPhaseTransitionTime;
+  };
+  const { body } = await post(volumes, makeVolume("v"));
+  expect(body.status).toEqual({ phase: "Pending", lastPhaseTransitionTime: "2026-01-01T00:00:00Z" });
+  await runtime.advance(60_000);
+  expect(await said({ message: "the same phase" })).toBe("2026-01-01T00:00:00Z");
+  expect(await said({ phase: "Released" })).toBe("2026-01-01T00:01:00Z");
+  const own = "2025-01-01T00:00:00Z";
+  expect(await said({ phase: "Failed", lastPhaseTransitionTime: own })).toBe(own);
+});

@@ -35,6 +35,9 @@ test("from start to a bound Pod: ready, filter, prioritize, bind, and the API sh
   expect(metrics).toContain('berth_binds_total{ending="bound"} 1');
   expect(metrics).toContain('berth_write_duration_seconds_count{write="claimRef",result="ok"} 1');
   expect(metrics).toContain('berth_lists_total{kind="pod"} 1');
+  expect(metrics).toContain('berth_limit{limit="calls"} 64');
+  // Nobody stands beside it, so nobody is missing who would lead.
+  expect(metrics).not.toMatch(/^berth_leading /m);
   expect(metrics).toContain('berth_watch_changes_total{kind="node"} 2');
   expect(metrics).toContain('berth_call_duration_seconds_count{verb="filter",outcome="feasible"} 1');
   await cluster.berth.stop();

@@ -3,6 +3,7 @@ import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import type { HttpReply } from "../../src/runtime/runtime.ts";
+import { untraced } from "../../src/runtime/tracing.ts";
 import type { NodeName, PodUid } from "../../src/scheduling/names.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { CycleMemory } from "../../src/server/memory.ts";
@@ -56,6 +57,7 @@ export class TestServer {
         asked: () => {},
         refused: (pod) => void this.refused.push(pod.uid),
         answered: () => {},
+        waiting: () => this.refused.length,
       },
       binder: {
         bind: (request, signal) => {
@@ -76,6 +78,7 @@ export class TestServer {
       config: { ...defaults, ...config },
       metrics: this.metrics,
       log: createLog({ level: config.logLevel ?? "info", stream, runtime: this.runtime }),
+      tracing: untraced,
       runtime: this.runtime,
     };
     this.#server = createServer(this.parts);

@@ -26,6 +26,8 @@ export interface VolumeFacts {
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;
   readonly phase?: string;
+  /** status.lastPhaseTransitionTime. */
+  readonly since?: unknown;
   /** "namespace/name" or "name" in namespace d, of the claim that it is reserved for or bound to. */
   readonly claim?: string;
   readonly claimUid?: string;
@@ -80,7 +82,10 @@ export function makePV(name: string, o: VolumeFacts = {}): Raw {
       ...(terms && { nodeAffinity: { required: { nodeSelectorTerms: terms } } }),
       ...(o.affinity && { nodeAffinity: o.affinity }),
     },
-    status: { phase: o.phase ?? (o.claimUid === undefined ? "Available" : "Bound") },
+    status: {
+      phase: o.phase ?? (o.claimUid === undefined ? "Available" : "Bound"),
+      ...(o.since !== undefined && { lastPhaseTransitionTime: o.since }),
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { admit, admitUpdate } from "./admission.ts";
 import type { Version } from "./collection.ts";
 import { eventToCore } from "./events.ts";
-import { type ApiObject, equalJson, type JsonObject, type JsonValue } from "./json.ts";
+import { type ApiObject, equalJson, isObject, type JsonObject, type JsonValue, textAt } from "./json.ts";
 import { removeForGood } from "./namespaces.ts";
 import { readObject, type Target } from "./request.ts";
 import { getResource, type Resource } from "./resources.ts";
@@ -65,6 +65,7 @@ export function create(context: WriteContext, target: Target, value: JsonObject,
   if (resource.plural === "namespaces") openNamespace(object);
 
   resource.fillIn?.(object);
+  if (resource.plural === "persistentvolumes") stampPhase(object, undefined, runtime);
   admit(object, resource, { store, protects });
   refuseInvalid(object, resource, [...checkMetadata(object, resource.nameRule), ...(resource.check?.(object) ?? [])]);
   if (store.find(resource, metadata.namespace ?? "", metadata.name)) throw alreadyExists(resource, metadata.name);
@@ -75,6 +76,19 @@ function openNamespace(namespace: ApiObject): void {
   namespace.spec = { finalizers: ["kubernetes"] };
   namespace.status = { phase: "Active" };
   namespace.metadata.labels = { ...namespace.metadata.labels, "kubernetes.io/metadata.name": namespace.metadata.name };
+}
+
+/**
+ * Says since when a volume is in its phase, unless the client did.
+ *
+ * @see kubernetes pkg/registry/core/persistentvolume/strategy.go, PrepareForCreate and PrepareForUpdate
+ */
+function stampPhase(volume: ApiObject, before: ApiObject | undefined, runtime: Runtime): void {
+  const [status, known] = [volume.status, before?.status];
+  if (!isObject(status) || textAt(status, "phase") === textAt(known, "phase")) return;
+  const stands = status["lastPhaseTransitionTime"];
+  if (stands !== undefined && stands !== (isObject(known) ? known["lastPhaseTransitionTime"] : undefined)) return;
+  status["lastPhaseTransitionTime"] = timestamp(runtime.wallTime());
 }
 
 /** The namespace of the path is the object's; it must be there and must not be going away. */
@@ -125,12 +139,13 @@ interface Replacement {
   readonly dryRun: boolean;
 }
 
-export function replace({ store }: WriteContext, o: Replacement): Version {
+export function replace({ store, runtime }: WriteContext, o: Replacement): Version {
   const { resource, current, dryRun } = o;
   const before = parseVersion(current);
   refuseStale(o, before);
   const next = settle(o, before);
   resource.fillIn?.(next);
+  if (resource.plural === "persistentvolumes") stampPhase(next, before, runtime);
   admitUpdate(next, before, resource);
   const errors = [...checkMetadata(next, resource.nameRule), ...(resource.check?.(next) ?? [])];
   refuseInvalid(next, resource, [...errors, ...(resource.checkUpdate?.(next, before) ?? [])]);
