@@ -1,13 +1,10 @@
 /** `berth simulate`: which nodes could hold a Pod's volumes, from files and offline. The same input gives the same bytes. */
 import { kindInfo } from "../apis/kubernetes.ts";
-import { explainPod } from "../scheduling/explain.ts";
+import { type Answer, answerPod } from "../scheduling/answer.ts";
 import { filterNodes } from "../scheduling/filter.ts";
-import { hintsFor } from "../scheduling/hints.ts";
 import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
-import type { Explanation } from "../scheduling/plan.ts";
 import { ClusterState } from "../scheduling/state.ts";
-import { podNotes } from "../server/explain-slices.ts";
 import { claimLines } from "../server/explain-text.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
 import type { Command, CommandIo } from "./io.ts";
@@ -56,8 +53,7 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   refuseFaults(state, pod, nodes);
   warn(io, [...warnings, ...absentKinds(state, pod)]);
 
-  const found = explainPod(state, pod, nodes ? { nodes } : {});
-  const explanation = { ...found, notes: [...podNotes(pod), ...hintsFor(state, pod, !found.schedulable)] };
+  const explanation = answerPod(state, pod, nodes ? { nodes } : {});
   io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
   return explanation.schedulable ? 0 : 1;
 }
@@ -93,7 +89,7 @@ function warn(io: CommandIo, warnings: readonly string[]): void {
   for (const warning of warnings) io.stderr.write(`berth simulate: warning: ${warning}\n`);
 }
 
-function printed(explanation: Explanation & { readonly notes: readonly string[] }): string {
+function printed(explanation: Answer): string {
   const { pod, reason, nodes, notes, suggestion } = explanation;
   const rows = nodes.flatMap(({ node, fits, contended, score, reason: why, claims = [] }) => {
     const verdict = fits ? (contended ? "contended" : "yes") : "no";

@@ -1,19 +1,17 @@
 /** `GET /debug/explain/{namespace}/{pod}`: why the Pod is where it is, or nowhere. Changes nothing. */
 import type { HttpReply } from "../runtime/runtime.ts";
+import type { Answer, Answered } from "../scheduling/answer.ts";
 import { type NodeName, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
-import type { Explanation } from "../scheduling/plan.ts";
-import { type Noted, Slices } from "./explain-slices.ts";
+import { Slices } from "./explain-slices.ts";
 import { printExplanation } from "./explain-text.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { failureReply, jsonReply, textReply } from "./replies.ts";
 
 /** What the server knows of a Pod beside the core's verdict on the nodes as they are now. */
-export interface PodReport extends Explanation {
+export interface PodReport extends Answer {
   /** When this was said. */
   readonly at: string;
-  /** Sentences on what keeps the Pod from being asked about, or makes the rest doubtful. */
-  readonly notes: readonly string[];
   /** Absent when kube-scheduler never asked about the Pod since Berth started. */
   readonly asked?: {
     readonly tries: number;
@@ -50,15 +48,15 @@ export function explainRoute(parts: Parts): Handler {
   };
 }
 
-function reportOn(parts: Parts, pod: Pod, { explanation, fitting, notes }: Noted): PodReport {
+function reportOn(parts: Parts, pod: Pod, { answer, fitting }: Answered): PodReport {
   const { cluster, memory, runtime } = parts;
   const asked = memory.asked(pod.uid);
   const notOffered = feasibleNotOffered(parts, pod, fitting);
   const { holds, assumptions } = cluster.state.reservations.dump();
   return {
-    ...explanation,
+    ...answer,
     at: isoTime(runtime.wallTime()),
-    notes: [...notesOn(parts, pod), ...notes],
+    notes: [...notesOn(parts, pod), ...answer.notes],
     ...(asked && {
       asked: {
         tries: asked.tries,

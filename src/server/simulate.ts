@@ -17,8 +17,9 @@ export function simulateRoute({ cluster, runtime }: Parts): Handler {
     if (!readiness.ready) return failureReply(503, `not ready: ${readiness.why}`);
     const explained = await slices.explain(cluster.state, read.pod, {}, signal);
     if (!explained) return failureReply(503, "the caller has gone");
-    const page = { ...explained.explanation, notes: explained.notes };
     const wantsText = /\btext\/plain\b/.test(request.headers["accept"] ?? "");
-    return wantsText ? textReply(200, printExplanation(page)) : jsonReply(`${JSON.stringify(page)}\n`);
+    return wantsText
+      ? textReply(200, printExplanation(explained.answer))
+      : jsonReply(`${JSON.stringify(explained.answer)}\n`);
   };
 }
