@@ -37,6 +37,14 @@ export function parseUnits(text: string, each: Bytes): Bytes | undefined {
   return (ten >= 0 ? digits * each * 10n ** BigInt(ten) : (digits * each) / 10n ** BigInt(-ten)) as Bytes;
 }
 
+/** As thousandths, a fraction of one rounded up, as `Quantity.MilliValue()` does: for CPU, and whatever else is not bytes. */
+export function parseThousandths(text: string): bigint | undefined {
+  const read = readQuantity(text);
+  if (!read) return undefined;
+  const ten = read.ten + 3;
+  return ten >= 0 ? read.digits * 10n ** BigInt(ten) : ceilDiv(read.digits, 10n ** BigInt(-ten));
+}
+
 /** `digits` times ten to the power of `ten`. */
 function readQuantity(text: string): { readonly digits: bigint; readonly ten: number } | undefined {
   if (text.length > textLengthMax) return undefined;
