@@ -26,6 +26,7 @@ test("without a command, and with --help, it lists the commands", async () => {
     "serve",
     "sandbox",
     "simulate",
+    "explain",
     "scheduler-config",
     "check-config",
     "rbac",
