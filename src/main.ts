@@ -10,6 +10,7 @@ const summaries: ReadonlyMap<string, string> = new Map([
   ["sandbox", "run a whole cluster in this process, with nothing installed"],
   ["simulate", "say where a Pod's volumes would fit, from files and offline"],
   ["explain", "ask a running Berth why a Pod is pending"],
+  ["capacity", "show what there is of each class, and who has it, on each node"],
   ["scheduler-config", "print the configuration that kube-scheduler needs to ask Berth"],
   ["check-config", "find what is wrong in a kube-scheduler's configuration with Berth in it"],
   ["rbac", "print the roles that Berth needs"],

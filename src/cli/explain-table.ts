@@ -1,9 +1,10 @@
 /** An explanation at a glance: the verdict, each claim, the nodes by what is said of them, what would help. */
 import type { Answer } from "../scheduling/answer.ts";
-import type { ClaimReport, Reach, VolumeCandidate } from "../scheduling/candidates.ts";
+import type { ClaimReport, VolumeCandidate } from "../scheduling/candidates.ts";
 import { holderText } from "../scheduling/holders.ts";
 import type { Meeting } from "../scheduling/meeting.ts";
 import type { NodeGroup } from "../scheduling/node-groups.ts";
+import type { Reach } from "../scheduling/places.ts";
 import type { NodePlacing } from "../scheduling/placing.ts";
 import type { NodeExplanation } from "../scheduling/plan.ts";
 import type { PodReport } from "../server/explain.ts";

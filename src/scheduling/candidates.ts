@@ -1,28 +1,19 @@
 /** What could serve one claim, over the whole cluster: volumes and pools, who has each, and by how much the nearest is too small. */
 import { type Holder, Holders } from "./holders.ts";
 import { whyNot } from "./matching.ts";
-import { type ClaimKey, type ClassName, compareText, type NodeName, type VolumeName } from "./names.ts";
+import { type ClaimKey, type ClassName, compareText, type VolumeName } from "./names.ts";
 import type { Claim, Pod, Volume } from "./objects.ts";
+import { type Reach, reachOf } from "./places.ts";
 import type { PoolKey } from "./plan.ts";
 import { freeOf, limitOf, type Offer, totalOf } from "./pools.ts";
-import { addBytes, type Bytes, compareBytes, exactBytes, subtractBytes, zero } from "./quantity.ts";
+import { addBytes, atLeastZero, type Bytes, compareBytes, exactBytes, subtractBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topology } from "./topology.ts";
 
 /** Volumes and pools listed of each claim; the count says the rest. */
 const listedMax = 8;
-const nodesMax = 3;
 /** Looked at between two pauses. */
 const stepSize = 2_000;
-
-/** Where something is reached from. */
-export interface Reach {
-  /** From every node. */
-  readonly everywhere?: true;
-  readonly count: number;
-  /** The first by name. */
-  readonly nodes: readonly NodeName[];
-}
 
 /** A volume that would do if nobody had it. */
 export interface VolumeCandidate {
@@ -264,21 +255,6 @@ function compareRooms(a: Roomy, b: Roomy): number {
   return compareText(a.offer.pool.key, b.offer.pool.key);
 }
 
-function reachOf(state: ClusterState, topology: Topology): Reach {
-  if (topology === state.topologies.everywhere)
-    return { everywhere: true, count: state.topologies.nodes.size, nodes: [] };
-  const first: NodeName[] = [];
-  for (const { node } of topology.members) {
-    first.push(node.name);
-    if (first.length > 64) first.sort(compareText).splice(nodesMax);
-  }
-  return { count: topology.members.size, nodes: first.sort(compareText).slice(0, nodesMax) };
-}
-
 function smaller(one: Bytes, other: Bytes): Bytes {
   return compareBytes(one, other) < 0 ? one : other;
-}
-
-function atLeastZero(bytes: Bytes): Bytes {
-  return bytes < zero ? zero : bytes;
 }

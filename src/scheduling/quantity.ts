@@ -69,6 +69,11 @@ export function subtractBytes(a: Bytes, b: Bytes): Bytes {
   return (a - b) as Bytes;
 }
 
+/** Nothing where it is below zero. */
+export function atLeastZero(bytes: Bytes): Bytes {
+  return bytes < zero ? zero : bytes;
+}
+
 /** For sorting, the smaller first. */
 export function compareBytes(a: Bytes, b: Bytes): number {
   return a === b ? 0 : a < b ? -1 : 1;

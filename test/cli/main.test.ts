@@ -27,6 +27,7 @@ test("without a command, and with --help, it lists the commands", async () => {
     "sandbox",
     "simulate",
     "explain",
+    "capacity",
     "scheduler-config",
     "check-config",
     "rbac",
