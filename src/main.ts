@@ -15,6 +15,7 @@ const summaries: ReadonlyMap<string, string> = new Map([
   ["check-config", "find what is wrong in a kube-scheduler's configuration with Berth in it"],
   ["rbac", "print the roles that Berth needs"],
   ["check-permissions", "ask a cluster which of the rights that Berth needs are granted"],
+  ["check-storage", "find what is wrong in classes, volumes and claims before a Pod meets it"],
   ["version", "print the version"],
 ]);
 const nodeMajorMin = 24;

@@ -32,6 +32,7 @@ test("without a command, and with --help, it lists the commands", async () => {
     "check-config",
     "rbac",
     "check-permissions",
+    "check-storage",
     "version",
   ];
   for (const command of commands) expect(help.stdout).toContain(`\n  ${command} `);
