@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-/** The command line: `berth COMMAND`. Hands the real process to one command, which is loaded only then. */
-import type { Command, CommandIo } from "./cli/io.ts";
+/** The command line: `berth COMMAND`, or `kubectl berth COMMAND`. Hands the real process to one command, which is loaded only then. */
+import { basename } from "node:path";
+import { calledAs, helpText, speakingAs, unknownCommand } from "./cli/help.ts";
+import type { Command, CommandIo, TextSink } from "./cli/io.ts";
 
 /** Each is `src/cli/some-name.ts` and exports `someNameCommand`. */
 const summaries: ReadonlyMap<string, string> = new Map([
@@ -8,10 +10,13 @@ const summaries: ReadonlyMap<string, string> = new Map([
   ["sandbox", "run a whole cluster in this process, with nothing installed"],
   ["simulate", "say where a Pod's volumes would fit, from files and offline"],
   ["config", "print what Berth can be told, and find what is wrong in its configuration"],
+  ["explain", "ask a running Berth why a Pod is pending"],
+  ["capacity", "show what there is of each class, and who has it, on each node"],
   ["scheduler-config", "print the configuration that kube-scheduler needs to ask Berth"],
   ["check-config", "find what is wrong in a kube-scheduler's configuration with Berth in it"],
   ["rbac", "print the account and the roles that Berth needs"],
   ["check-permissions", "ask a cluster which of the rights that Berth needs are granted"],
+  ["check-storage", "find what is wrong in classes, volumes and claims before a Pod meets it"],
   ["version", "print the version"],
 ]);
 const nodeMajorMin = 24;
@@ -25,18 +30,19 @@ async function main(argv: readonly string[]): Promise<number> {
     return fail(`Node ${process.versions.node} is too old: run Berth with Node ${nodeMajorMin} or newer`);
   }
   if (name === "--help" || name === "-h" || name === "help") {
-    const { helpText } = await import("./cli/help.ts");
-    process.stdout.write(helpText(summaries));
+    saying(process.stdout).write(helpText(summaries));
     return 0;
   }
   const wanted = name === "--version" ? "version" : name;
-  if (!summaries.has(wanted)) {
-    const { unknownCommand } = await import("./cli/help.ts");
-    return fail(unknownCommand(wanted, [...summaries.keys()]));
-  }
+  if (!summaries.has(wanted)) return fail(unknownCommand(wanted, [...summaries.keys()]));
   const command = await load(wanted);
   if (!command) return fail(`the command "${wanted}" is not part of this build`);
-  return command(rest, await realIo());
+  return command(rest, await realIo(rest));
+}
+
+/** Names Berth as it was called. */
+function saying(sink: TextSink): TextSink {
+  return speakingAs(calledAs(basename(process.argv[1] ?? "")), summaries.keys(), sink);
 }
 
 async function load(name: string): Promise<Command | undefined> {
@@ -51,10 +57,11 @@ async function load(name: string): Promise<Command | undefined> {
   }
 }
 
-async function realIo(): Promise<CommandIo> {
+async function realIo(argv: readonly string[]): Promise<CommandIo> {
   const { nodeRuntime } = await import("./runtime/node-runtime.ts");
-  const { stdout, stderr, env } = process;
-  return { stdout, stderr, env, runtime: nodeRuntime, signal: stopSignal() };
+  const { stdout: plain, env } = process;
+  const stdout = argv.includes("--help") || argv.includes("-h") ? saying(plain) : plain;
+  return { stdout, stderr: saying(process.stderr), env, runtime: nodeRuntime, signal: stopSignal() };
 }
 
 /** Aborts at the first SIGINT or SIGTERM; the second one ends the process where it stands. */
@@ -70,7 +77,7 @@ function stopSignal(): AbortSignal {
 }
 
 function fail(problem: string): number {
-  process.stderr.write(`berth: ${problem}\n`);
+  saying(process.stderr).write(`berth: ${problem}\n`);
   return 2;
 }
 

@@ -1,6 +1,7 @@
 /** How commands read their options and report what is wrong with them. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { nearestName } from "../scheduling/near-name.ts";
+import { printable } from "../scheduling/printable.ts";
 import type { CommandIo } from "./io.ts";
 
 /** The exit code for what the caller has to put right. */
@@ -17,13 +18,13 @@ export function parseOptions<const O extends Options>(argv: readonly string[], o
   return parse(argv, options, false).values;
 }
 
-/** For commands that take files without a flag. @throws Misuse naming the option */
-export function parseWithFiles<const O extends Options>(
+/** For commands that take names or files without a flag. @throws Misuse naming the option */
+export function parseWithWords<const O extends Options>(
   argv: readonly string[],
   options: O,
-): { readonly options: Values<O>; readonly files: readonly string[] } {
+): { readonly options: Values<O>; readonly words: readonly string[] } {
   const { values, positionals } = parse(argv, options, true);
-  return { options: values, files: positionals };
+  return { options: values, words: positionals };
 }
 
 function parse<const O extends Options>(
@@ -56,7 +57,7 @@ export async function runCommand(name: string, io: CommandIo, body: () => Promis
     return await body();
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
-    io.stderr.write(`berth ${name}: ${error.message.replaceAll("\n", " ")}\n`);
+    io.stderr.write(`berth ${name}: ${printable(error.message.replaceAll("\n", " "))}\n`);
     return exitMisuse;
   }
 }

@@ -1,7 +1,7 @@
 /** `berth check-config`: what is wrong in a KubeSchedulerConfiguration with Berth in it, where, why, and what to do. */
 import { checkSchedulerConfig } from "../scheduler-config/check.ts";
 import { type Finding, mistakeOf } from "../scheduler-config/findings.ts";
-import { Misuse, parseWithFiles, runCommand } from "./arguments.ts";
+import { Misuse, parseWithWords, runCommand } from "./arguments.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { readText } from "./read-text.ts";
@@ -24,7 +24,7 @@ const sizeMax = 1 << 20;
 export const checkConfigCommand: Command = (argv, io) => runCommand("check-config", io, () => checkConfig(argv, io));
 
 async function checkConfig(argv: readonly string[], io: CommandIo): Promise<number> {
-  const { options, files } = parseWithFiles(argv, {
+  const { options, words: files } = parseWithWords(argv, {
     "berth-config": { type: "string" },
     url: { type: "string" },
     "kube-version": { type: "string" },

@@ -1,8 +1,9 @@
 /** What `berth simulate` makes of the objects in its files, and what it says of those that are wrong or not there. */
-import { kindInfo, translate } from "../apis/kubernetes.ts";
+import { kindInfo, type Translator } from "../apis/kubernetes.ts";
 import { type Kind, kinds, type Pod } from "../scheduling/objects.ts";
 import { publishesCapacity } from "../scheduling/provisioning.ts";
 import type { ClusterState } from "../scheduling/state.ts";
+import type { PodSource, PodsFound } from "../server/placing.ts";
 import { Misuse } from "./arguments.ts";
 import type { Manifest } from "./manifests.ts";
 
@@ -21,7 +22,7 @@ function groupOf(apiVersion: string): string {
 }
 
 /** Fills the state; answers a warning for each object that could not be read or is there twice. Other kinds are passed over. */
-export function loadState(state: ClusterState, manifests: readonly Manifest[]): string[] {
+export function loadState(state: ClusterState, manifests: readonly Manifest[], translator: Translator): string[] {
   const warnings: string[] = [];
   const places = new Map<string, string>();
   for (const { object, where } of manifests) {
@@ -43,7 +44,7 @@ export function loadState(state: ClusterState, manifests: readonly Manifest[]): 
     const earlier = places.get(`${word} ${key}`);
     if (earlier !== undefined) warnings.push(`${word} ${key} is in ${earlier} and in ${where}; the last one counts`);
     places.set(`${word} ${key}`, where);
-    const read = translate(kind, { ...object, metadata: filled });
+    const read = translator.translate(kind, { ...object, metadata: filled });
     if (read.ok) state.set(kind, read.key, read.object);
     else {
       const problem = `${read.field}: ${read.problem}`;
@@ -51,7 +52,35 @@ export function loadState(state: ClusterState, manifests: readonly Manifest[]): 
       warnings.push(`${where}: ${word} ${key} cannot be read: ${problem}`);
     }
   }
+  state.listed();
   return warnings;
+}
+
+/** The Pods of the files, as the API would list them. */
+export function podSource(manifests: readonly Manifest[]): PodSource {
+  const pods = manifests.flatMap(({ object }) => (kindOfObject(object) === "pod" ? [filledPod(object)] : []));
+  const found = (suits: (pod: FilledPod) => boolean): Promise<PodsFound> =>
+    Promise.resolve({ ok: true, pods: pods.filter(suits).map(({ raw }) => raw), isWhole: true });
+  return {
+    onNode: (node) => found((pod) => pod.nodeName === node),
+    named: (namespace, name) => found((pod) => pod.namespace === namespace && pod.name === name),
+  };
+}
+
+interface FilledPod {
+  readonly raw: unknown;
+  readonly namespace: string;
+  readonly name: unknown;
+  readonly nodeName: unknown;
+}
+
+function filledPod(object: Manifest["object"]): FilledPod {
+  const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
+  const { name } = metadata;
+  const namespace = String(metadata["namespace"] ?? "default");
+  const uid = metadata["uid"] ?? `pod/${namespace}/${name}`;
+  const { nodeName } = (object["spec"] ?? {}) as { readonly nodeName?: unknown };
+  return { raw: { ...object, metadata: { ...metadata, namespace, uid } }, namespace, name, nodeName };
 }
 
 /** No object of the kind is in the files, not even one that cannot be read. */

@@ -1,21 +1,24 @@
 /** `berth simulate`: which nodes could hold a Pod's volumes, from files and offline. The same input gives the same bytes. */
-import { kindInfo } from "../apis/kubernetes.ts";
-import { explainPod } from "../scheduling/explain.ts";
+import { kindInfo, Translator } from "../apis/kubernetes.ts";
+import { type Answer, answerPod } from "../scheduling/answer.ts";
 import { filterNodes } from "../scheduling/filter.ts";
-import { hintsFor } from "../scheduling/hints.ts";
 import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
-import type { Explanation } from "../scheduling/plan.ts";
-import { ClusterState } from "../scheduling/state.ts";
-import { podNotes } from "../server/explain-slices.ts";
+import type { NodePlacing } from "../scheduling/placing.ts";
+import { printable, printableJson } from "../scheduling/printable.ts";
+import type { ClusterState } from "../scheduling/state.ts";
+import { nodeAnnotations, stateFor } from "../server/berth.ts";
 import { claimLines } from "../server/explain-text.ts";
+import { placingsOf } from "../server/placing.ts";
 import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { readConfigFile } from "./config-file.ts";
+import { placingLines } from "./explain-table.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { readManifests } from "./manifests.ts";
-import { absentKinds, isAbsent, loadState } from "./simulate-input.ts";
+import { absentKinds, isAbsent, loadState, podSource } from "./simulate-input.ts";
 import { printTable } from "./table.ts";
 
-const help = `Usage: berth simulate -f FILE... --pod NAMESPACE/NAME [--node NAME]... [-o table|json]
+const help = `Usage: berth simulate -f FILE... --pod NAMESPACE/NAME [--node NAME]... [--config FILE] [-o table|json]
 
 Says on which nodes the Pod's volumes fit, and why not on the others, from files that
 "kubectl get nodes,pv,pvc,sc,csidrivers,csinodes,csistoragecapacities,pods -A -o yaml" wrote. Needs no cluster.
@@ -23,6 +26,7 @@ Says on which nodes the Pod's volumes fit, and why not on the others, from files
   -f, --file FILE        a YAML or JSON file, or a directory of them; may be repeated
       --pod NS/NAME      the Pod; it must be in one of the files
       --node NAME        only this node; may be repeated
+      --config FILE      Berth's configuration, for classes, pools and disks that it tells of
   -o, --output FORMAT    "table" (default) or "json"
 
 Exits with 0 when at least one node fits, 1 when none does, 2 when the input cannot be used.
@@ -35,6 +39,7 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
     file: { type: "string", short: "f", multiple: true },
     pod: { type: "string" },
     node: { type: "string", multiple: true },
+    config: { type: "string" },
     output: { type: "string", short: "o" },
     help: { type: "boolean", short: "h" },
   });
@@ -47,8 +52,11 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
   const key = readPodKey(options.pod);
 
-  const state = new ClusterState({ clock: () => 0 });
-  const warnings = loadState(state, readManifests(options.file));
+  const config = readConfigFile("--config", options.config);
+  const state = stateFor({ now: () => 0 }, config);
+  const manifests = readManifests(options.file);
+  const translator = new Translator({ nodeAnnotations: nodeAnnotations(config) });
+  const warnings = loadState(state, manifests, translator);
   const pod = findPod(state, key);
   if (!options.node && isAbsent(state, "node"))
     throw new Misuse('no Node in the files; add "kubectl get nodes -o yaml"');
@@ -56,10 +64,11 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   refuseFaults(state, pod, nodes);
   warn(io, [...warnings, ...absentKinds(state, pod)]);
 
-  const found = explainPod(state, pod, nodes ? { nodes } : {});
-  const explanation = { ...found, notes: [...podNotes(pod), ...hintsFor(state, pod, !found.schedulable)] };
-  io.stdout.write(output === "json" ? `${JSON.stringify(explanation, null, 2)}\n` : printed(explanation));
-  return explanation.schedulable ? 0 : 1;
+  const answer = answerPod(state, pod, nodes ? { nodes } : {});
+  const placings = await placingsOf(podSource(manifests), { state, pod }, io.signal);
+  const page = { ...answer, ...(placings.length > 0 && { placings }) };
+  io.stdout.write(output === "json" ? `${printableJson(JSON.stringify(page, null, 2))}\n` : printed(page));
+  return answer.schedulable ? 0 : 1;
 }
 
 function readPodKey(written: string | undefined): PodKey {
@@ -90,11 +99,11 @@ function refuseFaults(state: ClusterState, pod: Pod, nodes: readonly NodeName[] 
 }
 
 function warn(io: CommandIo, warnings: readonly string[]): void {
-  for (const warning of warnings) io.stderr.write(`berth simulate: warning: ${warning}\n`);
+  for (const warning of warnings) io.stderr.write(`berth simulate: warning: ${printable(warning)}\n`);
 }
 
-function printed(explanation: Explanation & { readonly notes: readonly string[] }): string {
-  const { pod, reason, nodes, notes, suggestion } = explanation;
+function printed(explanation: Answer & { readonly placings?: readonly NodePlacing[] }): string {
+  const { pod, reason, nodes, placings = [] } = explanation;
   const rows = nodes.flatMap(({ node, fits, contended, score, reason: why, claims = [] }) => {
     const verdict = fits ? (contended ? "contended" : "yes") : "no";
     const first = fits ? [node, verdict, String(score)] : [node, verdict, "-"];
@@ -104,9 +113,16 @@ function printed(explanation: Explanation & { readonly notes: readonly string[] 
   const fitting = nodes.filter(({ fits }) => fits).length;
   return [
     printTable(["NODE", "FITS", "SCORE", "DETAIL"], rows),
-    `\nPod ${pod}: ${fitting} of ${nodes.length} nodes fit\n`,
-    ...notes.map((note) => `Note: ${note}\n`),
-    ...(reason === undefined ? [] : [`On every node: ${reason}\n`]),
-    ...(suggestion === undefined ? [] : [`Would help: ${suggestion}\n`]),
+    `\nPod ${printable(pod)}: ${fitting} of ${nodes.length} nodes fit\n`,
+    ...placings.flatMap(placingLines).map((line) => `${line}\n`),
+    ...sentences(explanation).map((sentence) => `${printable(sentence)}\n`),
   ].join("");
+}
+
+function sentences({ notes, reason, suggestion }: Answer): string[] {
+  return [
+    ...notes.map((note) => `Note: ${note}`),
+    ...(reason === undefined ? [] : [`On every node: ${reason}`]),
+    ...(suggestion === undefined ? [] : [`Would help: ${suggestion}`]),
+  ];
 }

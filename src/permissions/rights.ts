@@ -56,8 +56,8 @@ const caches: readonly Right[] = kinds.flatMap((kind) => [
     ...ofKind(kind),
     part: "read",
     verb: "list",
-    why: "fills the cache where the API server streams no lists, or a stream broke",
-    without: "not ready where the API server streams no lists; else not again after a stream broke",
+    why: `fills the cache where the API server streams no lists, or a stream broke${kind === "pod" ? "; who is on a node, for explanations" : ""}`,
+    without: `not ready where the API server streams no lists; else not again after a stream broke${kind === "pod" ? "; explanations do not say why kube-scheduler offers no node" : ""}`,
   } as const,
   {
     ...ofKind(kind),

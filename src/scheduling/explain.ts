@@ -7,6 +7,7 @@ import { claimsOn, VolumeLists } from "./examine.ts";
 import { decide, filterNodes, verdictOn } from "./filter.ts";
 import { reachesBound } from "./migration.ts";
 import { compareText, type NodeName } from "./names.ts";
+import { groupNodes, type NodeGroup, oneGroup } from "./node-groups.ts";
 import type { Pod } from "./objects.ts";
 import type {
   ClaimExplanation,
@@ -38,6 +39,8 @@ export interface Explained {
   readonly explanation: Explanation;
   /** All nodes that fit, shown or not. */
   readonly fitting: readonly NodeName[];
+  /** All nodes, shown or not, by what is said of them. */
+  readonly groups: readonly NodeGroup[];
 }
 
 /** What one step looks at nodes with; it must not outlive the step. */
@@ -93,31 +96,34 @@ function explainPodVerdict(
     case "free": {
       const nodes = shown.map((node) => ({ node, fits: true, contended: false, score: 0, claims: [] }));
       const left = omitted > 0 ? { omitted: { nodes: omitted, fits: omitted } } : {};
-      return { explanation: { pod: pod.key, schedulable: names.length > 0, nodes, ...left }, fitting: names };
+      const explanation = { pod: pod.key, schedulable: names.length > 0, nodes, ...left };
+      return { explanation, fitting: names, groups: oneGroup(names, undefined) };
     }
     case "fault": {
       const { object, problem } = verdict;
       const reason = `${object.kind} ${object.key} cannot be read: ${problem}`;
       const suggestion = `Mend ${object.kind} ${object.key}: ${problem}`;
-      return refusedEverywhere(pod, shown, omitted, reason, suggestion);
+      return refusedEverywhere(pod, names, omitted, reason, suggestion);
     }
     case "refused": {
       const suggestion = suggestForPod(state, verdict.reason, verdict.claim);
-      return refusedEverywhere(pod, shown, omitted, verdict.text, suggestion);
+      return refusedEverywhere(pod, names, omitted, verdict.text, suggestion);
     }
   }
 }
 
 function refusedEverywhere(
   pod: Pod,
-  shown: readonly NodeName[],
+  names: readonly NodeName[],
   omitted: number,
   reason: string,
   suggestion: string,
 ): Explained {
+  const shown = names.slice(0, names.length - omitted);
   const nodes = shown.map((node) => ({ node, fits: false, contended: false, score: 0, reason, resolvable: false }));
   const left = omitted > 0 ? { omitted: { nodes: omitted, fits: 0 } } : {};
-  return { explanation: { pod: pod.key, schedulable: false, reason, nodes, ...left, suggestion }, fitting: [] };
+  const explanation = { pod: pod.key, schedulable: false, reason, nodes, ...left, suggestion };
+  return { explanation, fitting: [], groups: oneGroup(names, reason) };
 }
 
 /** Node by node, once the Pod has a verdict on each. */
@@ -165,7 +171,7 @@ class NodesExplainer {
       ...(omitted > 0 && { omitted: { nodes: omitted, fits: Math.max(fits, 0) } }),
       ...(suggestion !== undefined && { suggestion }),
     };
-    return { explanation, fitting };
+    return { explanation, fitting, groups: groupNodes(this.#verdicts) };
   }
 
   /** One step; no pause may lie within, for the Pod's own holds are set aside. False where the Pod is judged otherwise by now. */

@@ -37,6 +37,14 @@ export function parseUnits(text: string, each: Bytes): Bytes | undefined {
   return (ten >= 0 ? digits * each * 10n ** BigInt(ten) : (digits * each) / 10n ** BigInt(-ten)) as Bytes;
 }
 
+/** As thousandths, a fraction of one rounded up, as `Quantity.MilliValue()` does: for CPU, and whatever else is not bytes. */
+export function parseThousandths(text: string): bigint | undefined {
+  const read = readQuantity(text);
+  if (!read) return undefined;
+  const ten = read.ten + 3;
+  return ten >= 0 ? read.digits * 10n ** BigInt(ten) : ceilDiv(read.digits, 10n ** BigInt(-ten));
+}
+
 /** `digits` times ten to the power of `ten`. */
 function readQuantity(text: string): { readonly digits: bigint; readonly ten: number } | undefined {
   if (text.length > textLengthMax) return undefined;
@@ -59,6 +67,11 @@ export function addBytes(a: Bytes, b: Bytes): Bytes {
 /** `a - b`; may be negative where a pool was republished below what is promised on it. */
 export function subtractBytes(a: Bytes, b: Bytes): Bytes {
   return (a - b) as Bytes;
+}
+
+/** Nothing where it is below zero. */
+export function atLeastZero(bytes: Bytes): Bytes {
+  return bytes < zero ? zero : bytes;
 }
 
 /** For sorting, the smaller first. */

@@ -3,6 +3,7 @@ import { Binder } from "../binding/binder.ts";
 import { ApiKubeWriter } from "../binding/kube-writer.ts";
 import { Waker } from "../binding/waker.ts";
 import { Cluster } from "../cluster/cluster.ts";
+import { PodLists } from "../cluster/pod-lists.ts";
 import type { Config } from "../config.ts";
 import { ApiClient } from "../kube/client.ts";
 import { reviewAccess, reviewToken } from "../kube/reviews.ts";
@@ -114,6 +115,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     waker,
     leadership,
     memory,
+    pods: new PodLists(clientFor(options, reviewTimeoutMs, options.reviews)),
     reviewer: reviewerOver(clientFor(options, reviewTimeoutMs, options.reviews)),
     config,
     metrics,

@@ -1,6 +1,7 @@
 /** An explanation for people: one paragraph for all nodes that say the same. */
 import type { NodeName } from "../scheduling/names.ts";
 import type { ClaimExplanation, Explanation, NodeExplanation } from "../scheduling/plan.ts";
+import { printable } from "../scheduling/printable.ts";
 import type { PodReport } from "./explain.ts";
 
 /** Names printed of a group; the count says the rest. */
@@ -23,7 +24,7 @@ export function printExplanation(report: Explanation & Partial<PodReport>): stri
   // A reason of the Pod's own says all there is to say about every node.
   if (report.reason === undefined) for (const group of groupNodes(report.nodes)) lines.push("", ...groupLines(group));
   if (left > 0) lines.push("", `${left} more nodes are not shown; ${leftFitting} of them fit`);
-  return lines.join("\n");
+  return lines.map(printable).join("\n");
 }
 
 function askedLines({ asked }: Partial<PodReport>): string[] {

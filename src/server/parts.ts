@@ -10,6 +10,7 @@ import type { NodeName, PodUid } from "../scheduling/names.ts";
 import type { Kind, ObjectKey, Pod } from "../scheduling/objects.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import type { CycleMemory } from "./memory.ts";
+import type { PodSource } from "./placing.ts";
 
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly why: string };
 
@@ -84,6 +85,8 @@ export interface Parts {
   readonly leadership: Pick<Leadership, "readiness" | "describe">;
   readonly memory: CycleMemory;
   readonly reviewer: Reviewer;
+  /** Pods that the cache does not keep. */
+  readonly pods: PodSource;
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Log;

@@ -4,6 +4,7 @@ import type { Admission, Exchange, HttpReply, RequestHead } from "../runtime/run
 import { bindVerb } from "./bind.ts";
 import { Callers } from "./callers.ts";
 import { Calls, pathOfVerb } from "./calls.ts";
+import { capacityRoute } from "./capacity-page.ts";
 import { DebugGuard } from "./debug-guard.ts";
 import { explainRoute } from "./explain.ts";
 import { claimRoute } from "./explain-claim.ts";
@@ -46,6 +47,7 @@ export function createServer(parts: Parts): Server {
     metricsRoute(parts),
     { method: "GET", path: "/debug/explain/{namespace}/{pod}", handle: explainRoute(parts) },
     { method: "GET", path: "/debug/claim/{namespace}/{claim}", handle: claimRoute(parts) },
+    { method: "GET", path: "/debug/capacity", handle: capacityRoute(parts) },
     { method: "GET", path: "/debug/state", handle: stateRoute(parts) },
     { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
   ];

@@ -3,10 +3,11 @@ import { decodePod } from "../apis/extender.ts";
 import { Slices } from "./explain-slices.ts";
 import { printExplanation } from "./explain-text.ts";
 import type { Handler, Parts } from "./parts.ts";
+import { placingsOf } from "./placing.ts";
 import { readPod } from "./read-pod.ts";
 import { failureReply, jsonReply, textReply } from "./replies.ts";
 
-export function simulateRoute({ cluster, runtime }: Parts): Handler {
+export function simulateRoute({ cluster, pods, runtime }: Parts): Handler {
   const slices = new Slices(runtime);
   return async (request, signal) => {
     const decoded = decodePod(request.body);
@@ -17,7 +18,9 @@ export function simulateRoute({ cluster, runtime }: Parts): Handler {
     if (!readiness.ready) return failureReply(503, `not ready: ${readiness.why}`);
     const explained = await slices.explain(cluster.state, read.pod, {}, signal);
     if (!explained) return failureReply(503, "the caller has gone");
-    const page = { ...explained.explanation, notes: explained.notes };
+    const ask = { state: cluster.state, pod: read.pod, raw: decoded.value };
+    const placings = await placingsOf(pods, ask, signal);
+    const page = { ...explained.answer, ...(placings.length > 0 && { placings }) };
     const wantsText = /\btext\/plain\b/.test(request.headers["accept"] ?? "");
     return wantsText ? textReply(200, printExplanation(page)) : jsonReply(`${JSON.stringify(page)}\n`);
   };

@@ -26,10 +26,13 @@ test("without a command, and with --help, it lists the commands", async () => {
     "serve",
     "sandbox",
     "simulate",
+    "explain",
+    "capacity",
     "scheduler-config",
     "check-config",
     "rbac",
     "check-permissions",
+    "check-storage",
     "version",
   ];
   for (const command of commands) expect(help.stdout).toContain(`\n  ${command} `);

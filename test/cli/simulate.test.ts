@@ -44,6 +44,24 @@ const want = {
       claims: [{ claim: "d/x", refused: [{ volume: "b", why: "too small: 1Gi of 5Gi" }] }],
     },
   ],
+  groups: [
+    { fits: true, contended: false, nodes: 1, first: ["n1"] },
+    {
+      fits: false,
+      contended: false,
+      reason: "node(s) didn't find available persistent volumes to bind",
+      nodes: 1,
+      first: ["n2"],
+    },
+  ],
+  claims: [
+    {
+      claim: "d/x",
+      class: "local",
+      asks: "5Gi",
+      volumes: { count: 1, free: 1, first: [{ volume: "a", size: "10Gi", on: { count: 1, nodes: ["n1"] } }] },
+    },
+  ],
   notes: [],
 };
 

@@ -369,7 +369,7 @@ test("a long explanation pauses, and says the same", () => {
   let step = steps.next();
   for (; !step.done; step = steps.next()) pauses++;
   expect(pauses).toBe(4);
-  expect(step.value).toEqual({ explanation: explainPod(world.state, pod), fitting: [] });
+  expect(step.value).toMatchObject({ explanation: explainPod(world.state, pod), fitting: [] });
   expect(step.value.explanation.nodes.map(({ node }) => node)).toEqual(world.nodes());
 });
 

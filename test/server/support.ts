@@ -2,12 +2,13 @@
 import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
-import type { HttpReply } from "../../src/runtime/runtime.ts";
+import type { Exchange, HttpReply } from "../../src/runtime/runtime.ts";
 import { untraced } from "../../src/runtime/tracing.ts";
 import type { NodeName, PodUid } from "../../src/scheduling/names.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { CycleMemory } from "../../src/server/memory.ts";
 import type { BindOutcome, BindRequest, LiveOutcome, Parts, Readiness } from "../../src/server/parts.ts";
+import type { PodsFound } from "../../src/server/placing.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type VirtualRuntime, virtualRuntime } from "../support/clock.ts";
 import type { Raw } from "../support/make.ts";
@@ -36,6 +37,8 @@ export class TestServer {
   readonly running = new Map<PodUid, NodeName>();
   readiness: Readiness = { ready: true };
   live: (kind: Kind, key: string, signal: AbortSignal) => Promise<LiveOutcome> = async () => ({ found: false });
+  podsOn: (node: string) => PodsFound = () => ({ ok: true, pods: [], isWhole: true });
+  podNamed: (namespace: string, name: string) => PodsFound = () => ({ ok: true, pods: [], isWhole: true });
   bind: (request: BindRequest, signal: AbortSignal) => Promise<BindOutcome> = async () => ({ ok: true });
 
   constructor(config: Partial<Config> = {}) {
@@ -75,6 +78,10 @@ export class TestServer {
         token: async () => ({ kind: "failed", why: "nobody is asked here" }),
         access: async () => ({ kind: "failed", why: "nobody is asked here" }),
       },
+      pods: {
+        onNode: async (node) => this.podsOn(node),
+        named: async (namespace, name) => this.podNamed(namespace, name),
+      },
       config: { ...defaults, ...config },
       metrics: this.metrics,
       log: createLog({ level: config.logLevel ?? "info", stream, runtime: this.runtime }),
@@ -83,6 +90,11 @@ export class TestServer {
     };
     this.#server = createServer(this.parts);
     this.calls = this.#server.calls;
+  }
+
+  /** What the debug listener serves. */
+  get debug(): Exchange {
+    return this.#server.debug;
   }
 
   add(...objects: Raw[]): this {
