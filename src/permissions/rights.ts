@@ -6,13 +6,14 @@ import { type KindInfo, kindInfo } from "../apis/kubernetes.ts";
 import { type Kind, kinds } from "../scheduling/objects.ts";
 
 /** What of Berth needs a right. A deployment that leaves a part out needs none of its rights. */
-export const parts = ["read", "bind", "wake", "lease"] as const;
+export const parts = ["read", "bind", "wake", "tell", "lease"] as const;
 export type Part = (typeof parts)[number];
 
 export const partTitles: Readonly<Record<Part, string>> = {
   read: "What answers stand on: the cache, and reads of what it lacks",
   bind: "Binding volumes and Pods; not needed where Berth only filters",
   wake: "Waking refused Pods; not needed with leaderElection.mode off",
+  tell: "Events on Pods; not needed where Berth only filters with leaderElection.mode off",
   lease: "The Lease; not needed with leaderElection.mode off",
 };
 
@@ -124,15 +125,6 @@ const binding: readonly Right[] = [
   },
   {
     part: "bind",
-    group: "events.k8s.io",
-    resource: "events",
-    verb: "create",
-    on: "cluster",
-    why: "says on the Pod what bind did",
-    without: "no events on Pods",
-  },
-  {
-    part: "bind",
     group: "",
     resource: "events",
     verb: "list",
@@ -151,6 +143,23 @@ const waking: Right = {
   without: "a Pod refused for a cause that is gone is asked about after five minutes",
 };
 
+const events = { part: "tell", group: "events.k8s.io", resource: "events", on: "cluster" } as const;
+
+const telling: readonly Right[] = [
+  {
+    ...events,
+    verb: "create",
+    why: "says on the Pod what bind did, and why filter refuses it",
+    without: "no events on Pods",
+  },
+  {
+    ...events,
+    verb: "patch",
+    why: "counts what is said again, on the event that is there",
+    without: "events do not say that they lasted",
+  },
+];
+
 const leases = { part: "lease", group: "coordination.k8s.io", resource: "leases" } as const;
 const nobodyLeads = "nobody leads: refused Pods are not woken, and with mode answers Berth is not ready";
 
@@ -166,7 +175,7 @@ const leasing: readonly Right[] = [
   },
 ];
 
-export const allRights: readonly Right[] = [...caches, ...liveReads, ...binding, waking, ...leasing];
+export const allRights: readonly Right[] = [...caches, ...liveReads, ...binding, waking, ...telling, ...leasing];
 
 export interface Needs {
   /** Whether kube-scheduler leaves bind to Berth. */
@@ -176,7 +185,13 @@ export interface Needs {
 }
 
 export function rightsFor({ binds, elects }: Needs): readonly Right[] {
-  const needed: Readonly<Record<Part, boolean>> = { read: true, bind: binds, wake: elects, lease: elects };
+  const needed: Readonly<Record<Part, boolean>> = {
+    read: true,
+    bind: binds,
+    wake: elects,
+    tell: binds || elects,
+    lease: elects,
+  };
   return allRights.filter(({ part }) => needed[part]);
 }
 

@@ -44,6 +44,20 @@ async function filterWith(
   await cluster.runtime.advance(4_000);
 }
 
+/** The second failure is the first one's event, counted. */
+async function bindTwiceInVain(calls: CallLog): Promise<void> {
+  const cluster = new Cluster();
+  cluster.between = calls.over;
+  await cluster.start([makeNode("n1"), makeClass("local"), makePVC("x"), makePod("p", ["x"])]);
+  const { metadata } = await cluster.read("pod", "d/p");
+  const body = JSON.stringify({ PodName: "p", PodNamespace: "d", PodUID: metadata.uid, Node: "n1" });
+  for (let times = 0; times < 2; times++) {
+    const request = { method: "POST", path: "/v1/bind", headers: {}, body };
+    void cluster.berth.extender(request, new AbortController().signal);
+    await cluster.runtime.advance(4_000);
+  }
+}
+
 test("every right of the list is used, and nothing outside it is asked", { timeout: 60_000 }, async () => {
   const calls = new CallLog();
   await play("static-and-dynamic", calls);
@@ -60,6 +74,8 @@ test("every right of the list is used, and nothing outside it is asked", { timeo
   await filterWith(calls, [node, makePVC("x")], makePod("p", ["x"]));
   await filterWith(calls, [node, local, makePVC("x", { selectedNode: "gone" })], makePod("p", ["x"]));
   await filterWith(calls, [node, makePVC("x", { volume: "gone" })], makePod("p", ["x"]));
+
+  await bindTwiceInVain(calls);
 
   const berths = new Berths();
   await berths.nodes("n1");
@@ -96,9 +112,10 @@ test("a call outside the list is noticed, and so is one on another object than t
 
 test("a deployment that leaves a part out needs none of its rights", () => {
   const of = (binds: boolean, elects: boolean) => [...new Set(rightsFor({ binds, elects }).map(({ part }) => part))];
-  expect(of(true, true)).toEqual(["read", "bind", "wake", "lease"]);
-  expect(of(false, true)).toEqual(["read", "wake", "lease"]);
-  expect(of(true, false)).toEqual(["read", "bind"]);
+  expect(of(true, true)).toEqual(["read", "bind", "wake", "tell", "lease"]);
+  expect(of(false, true)).toEqual(["read", "wake", "tell", "lease"]);
+  expect(of(true, false)).toEqual(["read", "bind", "tell"]);
+  expect(of(false, false)).toEqual(["read"]);
 });
 
 test("docs/permissions.md tells each right, what it is for and what fails without it", () => {
