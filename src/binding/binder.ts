@@ -93,6 +93,11 @@ export class Binder {
     return run && (run.hasWritten || !run.isStopped) ? run.subject.node : undefined;
   }
 
+  /** For whoever else has something to say of a Pod: all together may not say too much. */
+  get events(): Pick<EventQueue, "record"> {
+    return this.#world.events;
+  }
+
   /** For `/debug/state`. */
   inProgress(): readonly object[] {
     const now = this.#world.runtime.now();

@@ -11,11 +11,12 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { type ClaimKey, type ClaimUid, podKey, splitKey } from "../scheduling/names.ts";
 import type { Kind } from "../scheduling/objects.ts";
 import type {
+  EventReason,
   KubeWriter,
   NodeSelection,
   PodAssignment,
-  PodEvent,
   PodWake,
+  RecordedEvent,
   VolumeClaiming,
   VolumeRelease,
   WriteOutcome,
@@ -26,17 +27,28 @@ export type WriterApi = Pick<ApiClient, "get" | "post" | "patch">;
 
 /** Events longer than this are refused. @see kubernetes pkg/apis/core/validation/events.go, NoteLengthLimit */
 const noteLengthMax = 1024;
+/** @see the same file, ReportingInstanceLengthLimit */
+const instanceLengthMax = 128;
+/** Who reports events, of whichever instance: a qualified name, as the API asks for. */
+const reportingController = "berth.dev/berth";
+
+/** What was being done, in the words of kube-scheduler's own events. */
+const actions: Readonly<Record<EventReason, "Binding" | "Scheduling">> = {
+  BerthVolumesBound: "Binding",
+  BerthBindFailed: "Binding",
+  BerthVolumesUnavailable: "Scheduling",
+};
 
 export class ApiKubeWriter implements KubeWriter {
   readonly #runtime: Runtime;
   readonly #api: WriterApi;
-  /** Who reports events. */
-  readonly #component: string;
+  /** Which of several Berths reports events. */
+  readonly #instance: string;
 
-  constructor(deps: { readonly runtime: Runtime; readonly api: WriterApi; readonly component: string }) {
+  constructor(deps: { readonly runtime: Runtime; readonly api: WriterApi; readonly instance: string }) {
     this.#runtime = deps.runtime;
     this.#api = deps.api;
-    this.#component = deps.component;
+    this.#instance = deps.instance.slice(0, instanceLengthMax);
   }
 
   claimVolume({ volume, uid, version, claim, marksBoundByController }: VolumeClaiming): Promise<WriteOutcome> {
@@ -91,23 +103,30 @@ export class ApiKubeWriter implements KubeWriter {
     return this.#send(objectPath("pod", podKey(namespace, name)), (path) => this.#api.post(`${path}/binding`, binding));
   }
 
-  recordEvent(event: PodEvent): Promise<WriteOutcome> {
-    const { namespace, pod, podUid, type, reason, note } = event;
+  recordEvent(event: RecordedEvent): Promise<WriteOutcome> {
+    const { namespace, name, count, pod, podUid, type, reason, note } = event;
     const body = {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
-      metadata: { namespace, name: `${pod.slice(0, 200)}.${this.#runtime.uuid()}` },
-      eventTime: new Date(this.#runtime.wallTime()).toISOString().replace("Z", "000Z"),
-      reportingController: this.#component,
-      reportingInstance: this.#component,
-      action: "Binding",
+      metadata: { namespace, name },
+      eventTime: this.#microTime(),
+      // A series begins with the second.
+      ...(count > 1 && { series: { count, lastObservedTime: this.#microTime() } }),
+      reportingController,
+      reportingInstance: this.#instance,
+      action: actions[reason],
       reason,
       type,
       note: note.length > noteLengthMax ? `${note.slice(0, noteLengthMax - 1)}…` : note,
       regarding: { apiVersion: "v1", kind: "Pod", namespace, name: pod, uid: podUid },
     };
-    const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
-    return this.#send(path, (to) => this.#api.post(to, body));
+    return this.#send(eventsPath(namespace), (to) => this.#api.post(to, body));
+  }
+
+  repeatEvent({ namespace, name, count }: Pick<RecordedEvent, "namespace" | "name" | "count">): Promise<WriteOutcome> {
+    const series = { count, lastObservedTime: this.#microTime() };
+    const path = `${eventsPath(namespace)}/${encodeURIComponent(name)}`;
+    return this.#send(path, (to) => this.#api.patch(to, "merge", { series }));
   }
 
   async lastWarning(claim: ClaimKey, uid: ClaimUid): Promise<string | undefined> {
@@ -116,6 +135,11 @@ export class ApiKubeWriter implements KubeWriter {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events?fieldSelector=${selector}&limit=50`;
     const outcome = await this.#api.get(path);
     return outcome.ok ? newestMessage(outcome.body) : undefined;
+  }
+
+  /** The API's MicroTime. */
+  #microTime(): string {
+    return new Date(this.#runtime.wallTime()).toISOString().replace("Z", "000Z");
   }
 
   #patch(kind: Kind, key: string, patch: object): Promise<WriteOutcome> {
@@ -127,6 +151,10 @@ export class ApiKubeWriter implements KubeWriter {
     const outcome = await send(path);
     return outcome.ok ? { ok: true, version: versionIn(outcome.body) } : outcome;
   }
+}
+
+function eventsPath(namespace: string): string {
+  return `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
 }
 
 function versionIn(body: unknown): string | undefined {

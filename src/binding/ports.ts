@@ -88,7 +88,15 @@ export type EventReason =
   /** Every claim is bound and the Pod is assigned. */
   | "BerthVolumesBound"
   /** The bind ended without the Pod assigned; the note says why and what is left in the API. */
-  | "BerthBindFailed";
+  | "BerthBindFailed"
+  /** Filter refuses every node, and has done so for a while; the note says why, with names and numbers. */
+  | "BerthVolumesUnavailable";
+
+/** An event as it is written. `count`: how often it was said by now. */
+export interface RecordedEvent extends PodEvent {
+  readonly name: string;
+  readonly count: number;
+}
 
 export interface PodWake {
   readonly pod: PodKey;
@@ -103,7 +111,9 @@ export interface KubeWriter {
   bindPod(write: PodAssignment): Promise<WriteOutcome>;
   /** A condition in the Pod's status, new each time: kube-scheduler looks at the Pod again. */
   wakePod(write: PodWake): Promise<WriteOutcome>;
-  recordEvent(event: PodEvent): Promise<WriteOutcome>;
+  recordEvent(event: RecordedEvent): Promise<WriteOutcome>;
+  /** Makes a series of an event that is there. */
+  repeatEvent(event: Pick<RecordedEvent, "namespace" | "name" | "count">): Promise<WriteOutcome>;
   /** The newest Warning event about a claim, for an error text; undefined where there is none or it cannot be read. */
   lastWarning(claim: ClaimKey, uid: ClaimUid): Promise<string | undefined>;
 }
@@ -151,11 +161,20 @@ export const binderTimings = {
   writeLifeMs: 70_000,
 } as const satisfies Partial<BinderOptions>;
 
+/** How filter fared with a Pod so far. */
+export interface FilterCalls {
+  readonly tries: number;
+  /** Since 1970. */
+  readonly firstAtMs: Milliseconds;
+}
+
 export interface BinderDeps {
   readonly runtime: Runtime;
   readonly cluster: BindingCluster;
   readonly writer: KubeWriter;
   readonly log: Log;
   readonly observer?: BinderObserver;
+  /** For the event of a Pod that is placed; undefined where this Berth was not asked about it. */
+  readonly filterCalls?: (pod: PodUid) => FilterCalls | undefined;
   readonly options: BinderOptions;
 }

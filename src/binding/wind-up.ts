@@ -64,14 +64,38 @@ export function tellPod(run: BindRun, ending: BindEnd["ending"] | "bound", text:
   const { subject, world } = run;
   const about = { namespace: subject.namespace, pod: subject.name, podUid: subject.uid };
   if (ending === "bound") {
-    const served = run.commitments.filter(({ planned }) => planned.kind !== "bound");
-    if (served.length === 0) return;
-    const claims = served.map(({ claim }) => claim.key).join(", ");
-    const note = `Bound claims ${claims} for node ${subject.node}`;
-    world.events.record({ ...about, type: "Normal", reason: "BerthVolumesBound", note });
+    const note = placedNote(run);
+    if (note !== undefined) world.events.record({ ...about, type: "Normal", reason: "BerthVolumesBound", note });
     return;
   }
   if (["podGone", "detached", "superseded", "stopping", "lostLead", "overloaded"].includes(ending)) return;
   const note = withoutPercent(`Not bound to node ${subject.node}: ${text}`);
   world.events.record({ ...about, type: "Warning", reason: "BerthBindFailed", note });
+}
+
+/** Which volumes, and how long it took. Nothing to say of a Pod whose claims were bound before, and which waited for nothing. */
+function placedNote({ subject, world, commitments, startedAt }: BindRun): string | undefined {
+  const { runtime } = world;
+  const calls = world.filterCalls?.(subject.uid);
+  const served = commitments.filter(({ planned }) => planned.kind !== "bound");
+  if (commitments.length === 0 || (served.length === 0 && (calls?.tries ?? 0) <= 1)) return undefined;
+  const list = (all: readonly Commitment[], nameOf: (one: Commitment) => string): string => all.map(nameOf).join(", ");
+  const told = served.length > 0 ? served : commitments;
+  const says = [
+    `${served.length > 0 ? "Bound claims" : "Placed with bound claims"} ${list(told, ({ claim }) => claim.key)} for node ${subject.node}`,
+    `to volumes ${list(told, (one) => volumeOf(world, one))}`,
+    `in ${seconds(runtime.now() - startedAt)}`,
+  ].join(" ");
+  if (!calls) return says;
+  const since = seconds(Math.max(0, runtime.wallTime() - calls.firstAtMs));
+  return `${says}; asked about ${calls.tries === 1 ? "once" : `${calls.tries} times`}, first ${since} ago`;
+}
+
+function volumeOf({ cluster }: BindRun["world"], { claim, planned }: Commitment): string {
+  if (planned.kind !== "provision") return planned.volume.name;
+  return cluster.state.get("claim", claim.key)?.volumeName ?? `a new one of class ${planned.class.name}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -6,13 +6,14 @@ import { type KindInfo, kindInfo } from "../apis/kubernetes.ts";
 import { type Kind, kinds } from "../scheduling/objects.ts";
 
 /** What of Berth needs a right. A deployment that leaves a part out needs none of its rights. */
-export const parts = ["read", "bind", "wake", "lease", "debug"] as const;
+export const parts = ["read", "bind", "wake", "tell", "lease", "debug"] as const;
 export type Part = (typeof parts)[number];
 
 export const partTitles: Readonly<Record<Part, string>> = {
   read: "What answers stand on: the cache, and reads of what it lacks",
   bind: "Binding volumes and Pods; not needed where Berth only filters",
   wake: "Waking refused Pods; not needed with leaderElection.mode off",
+  tell: "Events on Pods; not needed where Berth only filters with leaderElection.mode off",
   lease: "The Lease; not needed with leaderElection.mode off",
   debug: "Who may look at the debug listener, by token; needed with debugTls and debugAccess.tokenReviews",
 };
@@ -125,15 +126,6 @@ const binding: readonly Right[] = [
   },
   {
     part: "bind",
-    group: "events.k8s.io",
-    resource: "events",
-    verb: "create",
-    on: "cluster",
-    why: "says on the Pod what bind did",
-    without: "no events on Pods",
-  },
-  {
-    part: "bind",
     group: "",
     resource: "events",
     verb: "list",
@@ -151,6 +143,23 @@ const waking: Right = {
   why: "a condition that makes kube-scheduler look again",
   without: "a Pod refused for a cause that is gone is asked about after five minutes",
 };
+
+const events = { part: "tell", group: "events.k8s.io", resource: "events", on: "cluster" } as const;
+
+const telling: readonly Right[] = [
+  {
+    ...events,
+    verb: "create",
+    why: "says on the Pod what bind did, and why filter refuses it",
+    without: "no events on Pods",
+  },
+  {
+    ...events,
+    verb: "patch",
+    why: "counts what is said again, on the event that is there",
+    without: "events do not say that they lasted",
+  },
+];
 
 const leases = { part: "lease", group: "coordination.k8s.io", resource: "leases" } as const;
 const nobodyLeads = "nobody leads: refused Pods are not woken, and with mode answers Berth is not ready";
@@ -188,7 +197,15 @@ const looking: readonly Right[] = [
   },
 ];
 
-export const allRights: readonly Right[] = [...caches, ...liveReads, ...binding, waking, ...leasing, ...looking];
+export const allRights: readonly Right[] = [
+  ...caches,
+  ...liveReads,
+  ...binding,
+  waking,
+  ...telling,
+  ...leasing,
+  ...looking,
+];
 
 export interface Needs {
   /** Whether kube-scheduler leaves bind to Berth. */
@@ -204,6 +221,7 @@ export function rightsFor({ binds, elects, reviews }: Needs): readonly Right[] {
     read: true,
     bind: binds,
     wake: elects,
+    tell: binds || elects,
     lease: elects,
     debug: reviews,
   };

@@ -26,6 +26,7 @@ import { LedWriter, ledCluster } from "./led.ts";
 import { CycleMemory } from "./memory.ts";
 import { binderObserver, clusterObserver } from "./observers.ts";
 import type { Reviewer } from "./parts.ts";
+import { RefusalTeller } from "./refusal-events.ts";
 import { createServer } from "./server.ts";
 
 export interface BerthOptions {
@@ -201,13 +202,15 @@ function createBinding(
   const { timeoutMs, inProgressMax, queuedMax } = config.binding;
   const isLed = election !== undefined && config.leaderElection.mode === "answers";
   const api = clientFor(options, isLed ? writeTimeoutOf(config.leaderElection) : apiTimeoutMs);
-  const writer = new LedWriter(new ApiKubeWriter({ runtime, api, component: "berth" }), leadership);
+  const instance = election?.identity ?? "berth";
+  const writer = new LedWriter(new ApiKubeWriter({ runtime, api, instance }), leadership);
   const binder = new Binder({
     runtime,
     cluster: ledCluster(cluster, () => leadership.readiness()),
     log,
     writer,
     observer: binderObserver(metrics),
+    filterCalls: (pod) => memory.asked(pod),
     options: { bindTimeoutMs: timeoutMs, inProgressMax, queuedMax, ...bindTimes },
   });
   const waker = new Waker({
@@ -219,20 +222,33 @@ function createBinding(
     isBinding: (pod) => binder.runningOn(pod) !== undefined,
     observer: { woke: (outcome) => metrics.wakes.inc({ outcome }) },
   });
-  return { binder, waker: wakerThatTells(waker, leadership) };
+  const teller = new RefusalTeller({
+    runtime,
+    cluster: ledCluster(cluster, () => (leadership.mayWork() ? { ready: true } : { ready: false, why: "follower" })),
+    events: binder.events,
+    log,
+    offeredTo: (pod) => memory.remembered(pod)?.offered,
+    isBinding: (pod) => binder.runningOn(pod) !== undefined,
+  });
+  return { binder, waker: refusalsTo(waker, teller, leadership) };
 }
 
-/** A refusal says to whom kube-scheduler comes, and so whose the waking is. */
-function wakerThatTells(waker: Waker, leadership: RunningLeadership) {
+/** A refusal says to whom kube-scheduler comes, and so whose the waking is, and the telling. */
+function refusalsTo(waker: Waker, teller: RefusalTeller, leadership: RunningLeadership) {
+  const all = [waker, teller];
   return {
     asked: (pod: PodUid): void => waker.asked(pod),
     refused: (pod: Pod): void => {
       leadership.refused();
-      waker.refused(pod);
+      for (const one of all) one.refused(pod);
     },
-    answered: (pod: PodUid): void => waker.answered(pod),
+    answered: (pod: PodUid): void => {
+      for (const one of all) one.answered(pod);
+    },
+    close: (): void => {
+      for (const one of all) one.close();
+    },
     waiting: (): number => waker.waitingCount(),
-    close: (): void => waker.close(),
   };
 }
 

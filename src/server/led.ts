@@ -3,8 +3,8 @@ import type {
   KubeWriter,
   NodeSelection,
   PodAssignment,
-  PodEvent,
   PodWake,
+  RecordedEvent,
   VolumeClaiming,
   VolumeRelease,
   WriteOutcome,
@@ -63,8 +63,12 @@ export class LedWriter implements KubeWriter {
     return this.#writer.bindPod(write);
   }
 
-  recordEvent(event: PodEvent): Promise<WriteOutcome> {
+  recordEvent(event: RecordedEvent): Promise<WriteOutcome> {
     return this.#writer.recordEvent(event);
+  }
+
+  repeatEvent(event: Pick<RecordedEvent, "namespace" | "name" | "count">): Promise<WriteOutcome> {
+    return this.#writer.repeatEvent(event);
   }
 
   lastWarning(claim: ClaimKey, uid: ClaimUid): Promise<string | undefined> {

@@ -323,7 +323,9 @@ describe("events on the pod", () => {
     expect(world.events[0]).toMatchObject({
       type: "Normal",
       reason: "BerthVolumesBound",
-      note: "Bound claims d/x for node n1",
+      note: expect.stringMatching(/^Bound claims d\/x for node n1 to volumes a in \d+\.\d s$/),
+      reportingController: "berth.dev/berth",
+      action: "Binding",
       regarding: { kind: "Pod", namespace: "d", name: "p", uid: pod.metadata.uid },
     });
     await world.pvc("y");

@@ -114,7 +114,7 @@ test("events stay away for as long as a 429 says, and none is sent twice", async
     sent.push(runtime.now());
     return sent.length === 1 ? outcome : { ok: true };
   };
-  const queue = new EventQueue({ runtime, writer: { recordEvent }, isBusy: () => false });
+  const queue = new EventQueue({ runtime, writer: { recordEvent, repeatEvent: recordEvent }, isBusy: () => false });
   const event = (note: string): PodEvent => ({
     namespace: "d",
     pod: "p",

@@ -98,7 +98,7 @@ export class World {
     const binder = new Binder({
       runtime,
       cluster,
-      writer: new ApiKubeWriter({ runtime, api, component: "berth" }),
+      writer: new ApiKubeWriter({ runtime, api, instance: "berth" }),
       log: { debug: quiet, info: quiet, warn: quiet, error },
       observer: {
         ...observer,

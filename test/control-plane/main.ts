@@ -10,10 +10,21 @@ import { findPrograms } from "./programs.ts";
 import { reach } from "./reach.ts";
 import { realStage } from "./real-stage.ts";
 
+const help = `Usage: npm run cluster [-- -f FILE|DIR]...
+
+Starts Kubernetes' own control plane with Berth in it, applies the files, and runs until Ctrl-C. Needs Go, or KUBEBUILDER_ASSETS.
+`;
+
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { file: { type: "string", short: "f", multiple: true } } });
+  const { values } = parseArgs({
+    options: { file: { type: "string", short: "f", multiple: true }, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return 0;
+  }
   const manifests = readManifests(values.file ?? []);
   const found = await findPrograms(process.env, say);
   if (!found.ok) {

@@ -126,6 +126,12 @@ onPlane("with the roles of berth rbac alone every kind of claim is bound, and no
   }),
 );
 
+interface Named {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
 /** Asks in the place of a kube-scheduler that does not ask again: only so is Berth sure to look, and to wake. */
 async function lookPastTheCache({ stage, given }: Lab, { url }: Audited): Promise<void> {
   const names = ["late", "classless", "lost", "astray"];
@@ -151,6 +157,12 @@ async function lookPastTheCache({ stage, given }: Lab, { url }: Audited): Promis
   };
   for (const name of names) {
     await until(`${name} is refused`, async () => (await asked(name))["Error"] === "");
+  }
+  // What is said twice makes a series of the event that is there.
+  const { name: PodName, namespace: PodNamespace, uid: PodUID } = (await podOf("classless"))["metadata"] as Named;
+  const binding = JSON.stringify({ PodName, PodNamespace, PodUID, Node: "n1" });
+  for (let times = 0; times < 2; times++) {
+    await fetch(`${url}/bind`, { method: "POST", headers: { "content-type": "application/json" }, body: binding });
   }
   // Who says of a volume that it is to be had is the PV controller.
   await stage.resume();

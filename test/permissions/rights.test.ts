@@ -56,6 +56,20 @@ async function lookWithToken(calls: CallLog): Promise<void> {
   await reviewAccess(client, found.user, { path: "/metrics", verb: "get" });
 }
 
+/** The second failure is the first one's event, counted. */
+async function bindTwiceInVain(calls: CallLog): Promise<void> {
+  const cluster = new Cluster();
+  cluster.between = calls.over;
+  await cluster.start([makeNode("n1"), makeClass("local"), makePVC("x"), makePod("p", ["x"])]);
+  const { metadata } = await cluster.read("pod", "d/p");
+  const body = JSON.stringify({ PodName: "p", PodNamespace: "d", PodUID: metadata.uid, Node: "n1" });
+  for (let times = 0; times < 2; times++) {
+    const request = { method: "POST", path: "/v1/bind", headers: {}, body };
+    void cluster.berth.extender(request, new AbortController().signal);
+    await cluster.runtime.advance(4_000);
+  }
+}
+
 test("every right of the list is used, and nothing outside it is asked", { timeout: 60_000 }, async () => {
   const calls = new CallLog();
   await play("static-and-dynamic", calls);
@@ -72,6 +86,8 @@ test("every right of the list is used, and nothing outside it is asked", { timeo
   await filterWith(calls, [node, makePVC("x")], makePod("p", ["x"]));
   await filterWith(calls, [node, local, makePVC("x", { selectedNode: "gone" })], makePod("p", ["x"]));
   await filterWith(calls, [node, makePVC("x", { volume: "gone" })], makePod("p", ["x"]));
+
+  await bindTwiceInVain(calls);
 
   const berths = new Berths();
   await berths.nodes("n1");
@@ -111,10 +127,11 @@ test("a call outside the list is noticed, and so is one on another object than t
 test("a deployment that leaves a part out needs none of its rights", () => {
   const of = (needs: Needs) => [...new Set(rightsFor(needs).map(({ part }) => part))];
   const all = { binds: true, elects: true, reviews: true };
-  expect(of(all)).toEqual(["read", "bind", "wake", "lease", "debug"]);
-  expect(of({ ...all, binds: false })).toEqual(["read", "wake", "lease", "debug"]);
-  expect(of({ ...all, elects: false })).toEqual(["read", "bind", "debug"]);
-  expect(of({ ...all, reviews: false })).toEqual(["read", "bind", "wake", "lease"]);
+  expect(of(all)).toEqual(["read", "bind", "wake", "tell", "lease", "debug"]);
+  expect(of({ ...all, binds: false })).toEqual(["read", "wake", "tell", "lease", "debug"]);
+  expect(of({ ...all, elects: false })).toEqual(["read", "bind", "tell", "debug"]);
+  expect(of({ ...all, reviews: false })).toEqual(["read", "bind", "wake", "tell", "lease"]);
+  expect(of({ binds: false, elects: false, reviews: false })).toEqual(["read"]);
 });
 
 test("docs/permissions.md tells each right, what it is for and what fails without it", () => {

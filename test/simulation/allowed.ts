@@ -53,11 +53,16 @@ const rules: readonly Rule[] = [
   },
 ];
 const events = /^\/apis\/events\.k8s\.io\/v1\/namespaces\/[^/]+\/events$/;
+const event = /^\/apis\/events\.k8s\.io\/v1\/namespaces\/[^/]+\/events\/[^/]+$/;
 const leases = /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/kube-system\/leases(\/berth)?$/;
 
 /** Why the request is none that a Berth may make; undefined where it is. */
 export function whyNotAllowed({ method, path, headers, body }: HttpRequest): string | undefined {
   if (method === "POST" && events.test(path)) return undefined;
+  if (method === "PATCH" && event.test(path)) {
+    const fields = fieldsOf(JSON.parse(String(body))).join(" ");
+    return fields === "series.count series.lastObservedTime" ? undefined : `fields ${fields}`;
+  }
   if ((method === "POST" || method === "PUT") && leases.test(path)) return undefined;
   const rule = rules.find((one) => one.method === method && one.path.test(path));
   if (!rule) return "no such write";

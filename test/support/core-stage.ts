@@ -96,10 +96,11 @@ export class CoreStage implements Stage {
   async list(kind: string): Promise<readonly Raw[]> {
     this.#decideAll();
     if (kind !== "Event") return this.#all(kind);
-    return this.#all("Pod").flatMap((raw) => {
+    return this.#all("Pod").map((raw) => {
       const { metadata, spec } = raw as unknown as PodRaw;
+      if (!spec.nodeName) throw new BeyondCore("the core tells nobody why a Pod waits");
       const message = `Successfully assigned ${metadata.namespace}/${metadata.name} to ${spec.nodeName}`;
-      return spec.nodeName ? [{ involvedObject: metadata, reason: "Scheduled", message }] : [];
+      return { involvedObject: metadata, reason: "Scheduled", message };
     });
   }
 
