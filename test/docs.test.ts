@@ -13,7 +13,7 @@ function namesIn(page: string): string[] {
   return [...groups].flatMap(([, names = ""]) => [...names.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name));
 }
 
-test.for(["docs/verbs.md", "docs/limits.md", "docs/reliability.md", "docs/security.md", "docs/monitoring.md"])(
+test.for(["docs/verbs.md", "docs/limits.md", "docs/reliability.md", "docs/security.md", "docs/monitoring.md", "docs/page.md"])(
   "%s names tests that are there",
   (path) => {
     const names = namesIn(readFileSync(path, "utf8"));
