@@ -21,6 +21,7 @@ test.for([
   "docs/security.md",
   "docs/monitoring.md",
   "docs/migration.md",
+  "docs/page.md",
 ])("%s names tests that are there", (path) => {
   const names = namesIn(readFileSync(path, "utf8"));
   expect(names.length).toBeGreaterThan(0);

@@ -27,6 +27,7 @@ const mayImport: Record<string, readonly string[]> = {
     "metrics",
     "log.ts",
     "config.ts",
+    "config",
     "lru-cache",
   ],
   sandbox: ["scheduling", "runtime", "http", "yaml"],

@@ -24,6 +24,8 @@ export interface Answer extends Explanation {
 export interface Answered {
   readonly answer: Answer;
   readonly fitting: readonly NodeName[];
+  /** The node that what would help is about. */
+  readonly nearest?: NodeName;
 }
 
 const changedNote =
@@ -41,14 +43,18 @@ export function answerPod(state: ClusterState, pod: Pod, options: ExplainOptions
 /** In steps of a few milliseconds, so that whoever must not be held up can let others go first in between. */
 export function* answerInSteps(state: ClusterState, pod: Pod, options: ExplainOptions): Generator<undefined, Answered> {
   const before = state.generation;
-  const { explanation, fitting, groups } = yield* explainInSteps(state, pod, options);
+  const { explanation, fitting, nearest, groups } = yield* explainInSteps(state, pod, options);
   const hints = yield* hintsInSteps(state, pod, !explanation.schedulable);
   const claims = yield* claimReports(state, pod);
   const isStuck = !explanation.schedulable && explanation.reason === undefined;
   const meeting = isStuck ? yield* meetingOf(state, pod) : undefined;
   const changed = state.generation === before ? [] : [changedNote];
   const notes = [...changed, ...podNotes(pod), ...hints];
-  return { answer: { ...explanation, groups, claims, ...(meeting && { meeting }), notes }, fitting };
+  return {
+    answer: { ...explanation, groups, claims, ...(meeting && { meeting }), notes },
+    fitting,
+    ...(nearest !== undefined && { nearest }),
+  };
 }
 
 /** What the Pod itself says. */

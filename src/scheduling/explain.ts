@@ -41,6 +41,8 @@ export interface Explained {
   readonly fitting: readonly NodeName[];
   /** All nodes, shown or not, by what is said of them. */
   readonly groups: readonly NodeGroup[];
+  /** The node that what would help is about, shown or not; absent where it is about none, or about one that was not offered. */
+  readonly nearest?: NodeName;
 }
 
 /** What one step looks at nodes with; it must not outlive the step. */
@@ -171,7 +173,8 @@ class NodesExplainer {
       ...(omitted > 0 && { omitted: { nodes: omitted, fits: Math.max(fits, 0) } }),
       ...(suggestion !== undefined && { suggestion }),
     };
-    return { explanation, fitting, groups: groupNodes(this.#verdicts) };
+    const near = suggestion === undefined || (this.#nearest && isPinned(this.#nearest)) ? undefined : this.#nearest;
+    return { explanation, fitting, groups: groupNodes(this.#verdicts), ...(near && { nearest: near.node }) };
   }
 
   /** One step; no pause may lie within, for the Pod's own holds are set aside. False where the Pod is judged otherwise by now. */

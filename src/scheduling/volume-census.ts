@@ -24,6 +24,11 @@ export class VolumeCensus {
     return this.#byClass.get(name);
   }
 
+  /** Those that some volume is of. */
+  classes(): MapIterator<ClassName> {
+    return this.#byClass.keys();
+  }
+
   /** A volume that is taken came. */
   add(topology: Topology, { class: name, capacity }: Volume): void {
     const tallies = mapIn(this.#byClass, name);

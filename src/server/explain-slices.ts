@@ -23,7 +23,7 @@ export class Slices {
   explain(
     state: ClusterState,
     pod: Pod,
-    options: Pick<ExplainOptions, "offered">,
+    options: Pick<ExplainOptions, "offered" | "nodes">,
     signal: AbortSignal,
   ): Promise<Answered | undefined> {
     return this.run(answerInSteps(state, pod, { ...options, shownMax: nodesShownMax }), signal);

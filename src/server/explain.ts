@@ -1,7 +1,7 @@
 /** `GET /debug/explain/{namespace}/{pod}`: why the Pod is where it is, or nowhere. Changes nothing. */
 import { translate } from "../apis/kubernetes.ts";
 import type { HttpReply } from "../runtime/runtime.ts";
-import type { Answer } from "../scheduling/answer.ts";
+import type { Answer, Answered } from "../scheduling/answer.ts";
 import { type NodeName, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodePlacing } from "../scheduling/placing.ts";
@@ -29,6 +29,8 @@ export interface PodReport extends Answer {
     readonly feasibleNodes: number;
     readonly told?: string;
   };
+  /** The node that what would help is about. */
+  readonly nearest?: NodeName;
   /** Nodes that fit now and were not among those that the last filter call named. */
   readonly feasibleNotOffered?: readonly NodeName[];
   /** Why kube-scheduler does not offer nodes that the volumes are on. Absent where there are none. */
@@ -43,17 +45,30 @@ export function explainRoute(parts: Parts): Handler {
     const { state } = parts.cluster;
     const pod = state.get("pod", key);
     if (!pod) return unknownPod(parts, params, signal);
-    // What would help is said of the nodes that were offered: a disk on one that kube-scheduler keeps out helps nobody.
-    const offered = parts.memory.remembered(pod.uid)?.offered;
-    const explained = await slices.explain(state, pod, offered ? { offered } : {}, signal);
-    if (!explained) return failureReply(503, "the caller has gone");
-    const notOffered = feasibleNotOffered(parts, pod, explained.fitting);
-    const ask = { state, pod, offered: offered && new Set(offered), notOffered };
-    const placings = await placingsOf(parts.pods, ask, signal);
-    const report = { ...reportOn(parts, pod, explained.answer, notOffered), ...(placings.length > 0 && { placings }) };
+    const report = await explainNow(parts, slices, pod, placingsOf, signal);
+    if (!report) return failureReply(503, "the caller has gone");
     const wantsText = /\btext\/plain\b/.test(request.headers["accept"] ?? "");
     return wantsText ? textReply(200, printExplanation(report)) : jsonReply(`${JSON.stringify(report)}\n`);
   };
+}
+
+/** Undefined where the caller has gone. */
+export async function explainNow(
+  parts: Parts,
+  slices: Slices,
+  pod: Pod,
+  placings: typeof placingsOf,
+  signal: AbortSignal,
+): Promise<PodReport | undefined> {
+  const { state } = parts.cluster;
+  // What would help is said of the nodes that were offered: a disk on one that kube-scheduler keeps out helps nobody.
+  const offered = parts.memory.remembered(pod.uid)?.offered;
+  const explained = await slices.explain(state, pod, offered ? { offered } : {}, signal);
+  if (!explained) return undefined;
+  const notOffered = feasibleNotOffered(parts, pod, explained.fitting);
+  const ask = { state, pod, offered: offered && new Set(offered), notOffered };
+  const placed = await placings(parts.pods, ask, signal);
+  return { ...reportOn(parts, pod, explained, notOffered), ...(placed.length > 0 && { placings: placed }) };
 }
 
 /** One that is not pending, or that nobody has. */
@@ -90,7 +105,12 @@ function placedReport({ key, nodeName, finished }: Pod, at: string): PodReport {
   };
 }
 
-function reportOn(parts: Parts, pod: Pod, answer: Answer, notOffered: readonly NodeName[] | undefined): PodReport {
+function reportOn(
+  parts: Parts,
+  pod: Pod,
+  { answer, nearest }: Answered,
+  notOffered: readonly NodeName[] | undefined,
+): PodReport {
   const { cluster, memory, runtime } = parts;
   const asked = memory.asked(pod.uid);
   const readiness = cluster.readiness();
@@ -112,6 +132,7 @@ function reportOn(parts: Parts, pod: Pod, answer: Answer, notOffered: readonly N
         ...(asked.text !== undefined && { told: asked.text }),
       },
     }),
+    ...(nearest !== undefined && { nearest }),
     ...(notOffered && { feasibleNotOffered: notOffered }),
     reservations: {
       held: holds.filter((hold) => hold.pod === pod.uid),

@@ -109,7 +109,7 @@ function observeNodes({ metrics, log }: Parts, call: CallRecord, about: LogField
 }
 
 /** Counted here and added to the metric once a reason: a counter costs 0.2 µs, and there may be 15,000 nodes. */
-function countReasons(verdicts: NodeVerdicts): ReadonlyMap<NodeReason, number> {
+export function countReasons(verdicts: NodeVerdicts): ReadonlyMap<NodeReason, number> {
   const counts = new Map<NodeReason, number>();
   for (let index = 0; index < verdicts.names.length; index++) {
     const reason = verdicts.reason(index);

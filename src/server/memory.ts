@@ -78,12 +78,13 @@ export class CycleMemory {
     this.#remembered.set(pod, remembered);
   }
 
+  /** Whoever looks keeps nothing from being forgotten: nor does `remembered`. */
   asked(pod: PodUid): Asked | undefined {
-    return this.#asked.get(pod);
+    return this.#asked.peek(pod);
   }
 
   remembered(pod: PodUid): Remembered | undefined {
-    return this.#remembered.get(pod);
+    return this.#remembered.peek(pod);
   }
 
   get size(): number {

@@ -21,6 +21,7 @@ const reasons: Readonly<Record<number, string>> = {
   405: "MethodNotAllowed",
   413: "RequestEntityTooLarge",
   415: "UnsupportedMediaType",
+  421: "MisdirectedRequest",
   500: "InternalError",
   503: "ServiceUnavailable",
 };

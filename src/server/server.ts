@@ -10,6 +10,8 @@ import { explainRoute } from "./explain.ts";
 import { claimRoute } from "./explain-claim.ts";
 import { filterVerb } from "./filter.ts";
 import { healthRoutes, metricsRoute } from "./health.ts";
+import { underOwnHost } from "./own-host.ts";
+import { pageRoutes } from "./page/routes.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { preemptVerb } from "./preempt.ts";
 import { prioritizeVerb } from "./prioritize.ts";
@@ -50,6 +52,7 @@ export function createServer(parts: Parts): Server {
     { method: "GET", path: "/debug/capacity", handle: capacityRoute(parts) },
     { method: "GET", path: "/debug/state", handle: stateRoute(parts) },
     { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
+    ...pageRoutes(parts),
   ];
   const { tls, debugTls } = parts.config;
   const callers = tls && new Callers(parts, "extender", tls.allowedNames ?? []);
@@ -60,7 +63,7 @@ export function createServer(parts: Parts): Server {
   const guard = debugTls && new DebugGuard(parts, debugTls.allowedNames ?? []);
   return {
     extender: routed([...verbs, ...health]),
-    debug: routed([...pages, ...health]),
+    debug: underOwnHost(parts.config, routed([...pages, ...health])),
     admit,
     ...(guard && { admitDebug: (head: RequestHead) => guard.admit(head) }),
     calls,

@@ -49,7 +49,7 @@ function always(world: FuzzWorld, reply: HttpReply, meaning: Meaning): Finding |
   const { status } = reply;
   const [fault] = world.faults.splice(0);
   if (fault !== undefined) return find("Berth has no fault of its own", fault.slice(0, 2_000));
-  if (status !== 200 && (status < 400 || status > 499))
+  if (status !== 200 && status !== 302 && (status < 400 || status > 499))
     return find("only 200, 4xx and deliberate 503", `status ${status}`);
   const verb = "verb" in meaning ? meaning.verb : undefined;
   const form = formProblem(reply, verb);

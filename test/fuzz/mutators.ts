@@ -275,5 +275,9 @@ export const pathMutators: readonly ((random: Random, path: string) => string)[]
       "/v1/__proto__",
       "/metrics/x",
       "/debug/explain/constructor/toString",
+      "/debug",
+      "/debug/pods/%3Cscript%3Ealert(1)%3C/script%3E",
+      "/debug/pods/%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E/x",
+      "/debug/page.js/..",
     ]),
 ];

@@ -77,7 +77,11 @@ export const plants: readonly NamedPlant[] = [
     name: "answers for nodes that nobody asked about",
     breaks: "each node that was asked about is passed or refused",
     within: 500,
-    plant: changingFilter((text) => text.replace(/"NodeNames":\["n\d+"/, (found) => `${found},"n099"`)),
+    plant: changingFilter((text) =>
+      text
+        .replace(/"NodeNames":\["n\d+"/, (found) => `${found},"n099"`)
+        .replace('"items":[{', '"items":[{"metadata":{"name":"n099"}},{'),
+    ),
   },
   {
     name: "leaves a field out that Go cannot do without",

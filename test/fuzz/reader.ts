@@ -83,18 +83,27 @@ function isJson(contentType: string): boolean {
   return (contentType.split(";")[0] ?? "").trimEnd().toLowerCase() === "application/json";
 }
 
+const pages: ReadonlySet<string> = new Set([
+  "/metrics",
+  "/debug/state",
+  "/debug/",
+  "/debug/page.css",
+  "/debug/page.js",
+]);
+
 function pageMeaning(face: Request["face"], method: string, path: string): Meaning {
   const [, first, second, ...rest] = path.split("/");
   const parameters = rest.length === 2 && rest.every(isParameter);
-  const isNamed = first === "debug" && (second === "explain" || second === "claim") && parameters;
-  const isPage = ["/metrics", "/debug/state"].includes(path) && face === "debug";
+  const isNamed = first === "debug" && ["explain", "claim", "pods"].includes(second ?? "") && parameters;
+  const isPage = pages.has(path) && face === "debug";
+  const isRedirect = (path === "/" || path === "/debug") && face === "debug";
   const isHealth = path === "/livez" || path === "/readyz";
   if (path === "/debug/simulate" && face === "debug") {
     return method === "POST" ? { kind: "page", statuses: [200, 400] } : { kind: "refused", statuses: [405] };
   }
-  if (!isHealth && !isPage && !isNamed) return { kind: "refused", statuses: [404] };
+  if (!isHealth && !isPage && !isNamed && !isRedirect) return { kind: "refused", statuses: [404] };
   if (method !== "GET") return { kind: "refused", statuses: [405] };
-  return { kind: "page", statuses: isNamed ? [200, 404] : [200] };
+  return { kind: "page", statuses: isNamed ? [200, 404] : isRedirect ? [302] : [200] };
 }
 
 function isParameter(segment: string): boolean {

@@ -23,6 +23,7 @@ export function formProblem(reply: HttpReply, verb: Verb | undefined): string | 
   const { status, headers } = reply;
   if (typeof reply.body !== "string" && !(reply.body instanceof Uint8Array)) return "a stream";
   const isJson = (headers["content-type"] ?? "").startsWith("application/json");
+  if ((headers["content-type"] ?? "").startsWith("text/html")) return pageProblem(reply);
   if (status >= 400 && !isJson) return headers["content-type"]?.startsWith("text/plain") ? undefined : "no type";
   if (!isJson) return verb ? "no JSON" : undefined;
   let json: unknown;
@@ -33,6 +34,22 @@ export function formProblem(reply: HttpReply, verb: Verb | undefined): string | 
   }
   if (status >= 400) return isStatus(json, status) ? undefined : "no Status";
   return verb === undefined || decodes[verb](json) ? undefined : `no reply of ${verb}`;
+}
+
+/** A page that a browser shows runs nothing, and has no tag that its templates do not have, whatever was asked for. */
+function pageProblem(reply: HttpReply): string | undefined {
+  const text = textOf(reply);
+  if (!reply.headers["content-security-policy"]?.startsWith("default-src 'none'; script-src 'self'"))
+    return "no policy";
+  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "half a page";
+  return /<script(?! src="\/debug\/page\.js")|\son\w+=|<(img|svg|iframe|base|style)\b/i.exec(withoutText(text))?.[0];
+}
+
+/** Text holds no tags once it is escaped. */
+function withoutText(page: string): string {
+  return page
+    .replace(/>[^<]*</g, "><")
+    .replace(/="[^"]*"/g, (value) => (value.startsWith('="/debug/') ? value : '=""'));
 }
 
 function isStatus(json: unknown, code: number): boolean {

@@ -72,6 +72,7 @@ function seedsOfPod(pod: Body): Seed[] {
       body: spotted(pod),
     },
     { name: `explain ${name}`, face: "debug", method: "GET", path: `/debug/explain/${namespace}/${name}`, weight: 0.2 },
+    { name: `page of ${name}`, face: "debug", method: "GET", path: `/debug/pods/${namespace}/${name}`, weight: 0.2 },
     { name: `claim ${name}`, face: "debug", method: "GET", path: `/debug/claim/${namespace}/${name}`, weight: 1 },
   ];
 }
@@ -79,6 +80,9 @@ function seedsOfPod(pod: Body): Seed[] {
 const pages: readonly Seed[] = [
   { name: "metrics", face: "debug", method: "GET", path: "/metrics", weight: 0.5 },
   { name: "state", face: "debug", method: "GET", path: "/debug/state", weight: 1 },
+  { name: "overview", face: "debug", method: "GET", path: "/debug/", weight: 0.5 },
+  { name: "stylesheet", face: "debug", method: "GET", path: "/debug/page.css", weight: 0.2 },
+  { name: "script", face: "debug", method: "GET", path: "/debug/page.js", weight: 0.2 },
   { name: "livez", face: "extender", method: "GET", path: "/livez", weight: 1 },
   { name: "readyz", face: "extender", method: "GET", path: "/readyz", weight: 1 },
 ];

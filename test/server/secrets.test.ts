@@ -80,7 +80,8 @@ test("secrets that objects carry are in no log line, on no page, in no event and
       answers.push({ status, said: Buffer.from(said as string).toString() });
     }
   }
-  const pages = ["/metrics", "/debug/state", "/debug/explain/d/p", "/debug/explain/d/q", "/debug/claim/d/x"];
+  const named = ["p", "q"].flatMap((name) => [`/debug/explain/d/${name}`, `/debug/pods/d/${name}`]);
+  const pages = ["/metrics", "/debug/state", "/debug/", "/debug/claim/d/x", ...named];
   for (const path of pages) answers.push(await ask(berth.debug, "GET", path));
   answers.push(await ask(berth.debug, "POST", "/debug/simulate", second));
   await runtime.advance(10_000);

@@ -4,7 +4,7 @@ import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import type { Exchange, HttpReply } from "../../src/runtime/runtime.ts";
 import { untraced } from "../../src/runtime/tracing.ts";
-import type { NodeName, PodUid } from "../../src/scheduling/names.ts";
+import { className, type NodeName, type PodUid } from "../../src/scheduling/names.ts";
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { CycleMemory } from "../../src/server/memory.ts";
 import type { BindOutcome, BindRequest, LiveOutcome, Parts, Readiness } from "../../src/server/parts.ts";
@@ -43,8 +43,11 @@ export class TestServer {
 
   constructor(config: Partial<Config> = {}) {
     const stream = { write: (line: string) => void this.lines.push(JSON.parse(line)) };
-    const { scoring = defaults.scoring } = config;
-    this.world = new World({ clock: () => this.runtime.now(), scoring });
+    const { scoring = defaults.scoring, classes = [] } = config;
+    const capacitySources = new Map(
+      classes.flatMap(({ name, capacity }) => (capacity ? [[className(name), capacity] as const] : [])),
+    );
+    this.world = new World({ clock: () => this.runtime.now(), scoring, capacitySources });
     this.memory = new CycleMemory(this.runtime);
     this.parts = {
       cluster: {
