@@ -20,6 +20,8 @@ export async function awaitBound(run: BindRun): Promise<"ready" | "assigned"> {
   let isConfirmed = false;
   for (;;) {
     run.check();
+    // No event tells of it, and it has no volumes that a later bind could go on with: whoever comes next posts anew.
+    if (run.isFree && run.callers === 0) throw new BindEnd("detached", "no caller waited for it any more");
     const standing = run.isFree ? ({ kind: "bound" } as const) : look(run);
     if (standing.kind === "astray") await goneAstray(run, standing);
     const pod = podAsCached(run);

@@ -19,7 +19,7 @@ export type BindEnding =
   | "writeFailed"
   | "readFailed"
   | "timedOut"
-  /** Nobody waits for it any more, and nothing was written. */
+  /** Nobody waits for it any more, and nothing of a volume was written. */
   | "detached"
   /** A bind of the Pod to another node took its place, before anything was written or when nothing was left to write. */
   | "superseded"

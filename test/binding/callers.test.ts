@@ -159,6 +159,30 @@ test("a bind that nobody waits for ends at its deadline and undoes nothing", asy
   expect(await audit(world)).toEqual([]);
 });
 
+test("a bind without claims that nobody waits for ends once its Binding is answered or looked for, and may be asked again", async () => {
+  pod = await world.pod("p", []);
+  await world.start();
+  // The API takes the Binding after its answer was given up.
+  let late: (() => Promise<unknown>) | undefined;
+  world.fault = (request, pass) => {
+    if (!request.path.endsWith("/binding") || late) return undefined;
+    late = pass;
+    return world.runtime.sleep(1_000).then(() => reply(504));
+  };
+  const bind = world.bind(pod, "n1");
+  await world.runtime.settle();
+  bind.hangUp();
+  await world.runtime.advance(5_000);
+  expect(world.berth.endings).toEqual(["detached"]);
+  expect(world.berth.binder.inProgress()).toEqual([]);
+  await late?.();
+  const elsewhere = world.bind(pod, "n2");
+  const again = world.bind(pod, "n1");
+  await world.runtime.advance(5_000);
+  expect(elsewhere.answer).toMatch(/assigned to node n1|took its place|being bound/);
+  expect(again.answer).toBe("ok");
+});
+
 test("a join gives the run its full time anew", async () => {
   await waitStatic();
   await world.runtime.advance(500_000);

@@ -45,6 +45,7 @@ export const keptSeeds: readonly Kept[] = [
     found: "a claimRef that another bind needed was taken back, and its mark was taken for a user's reservation",
   },
   { seed: 86800256, found: "a Pod was never woken whose predecessor of that name the cache still showed" },
+  { seed: 90124934, found: "a bind without claims that nobody waited for stood until its deadline" },
   {
     seed: 5000740,
     found: "a claimRef was taken back from a Pod that another scheduler had put where its volume is",
