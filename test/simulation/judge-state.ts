@@ -2,7 +2,7 @@
 import type { Change } from "../../src/cluster/cluster.ts";
 import type { PodUid } from "../../src/scheduling/names.ts";
 import type { PlannedClaim } from "../../src/scheduling/plan.ts";
-import { freeOf } from "../../src/scheduling/pools.ts";
+import { freeOf, publishedOf } from "../../src/scheduling/pools.ts";
 import { zero } from "../../src/scheduling/quantity.ts";
 import type { Assumption } from "../../src/scheduling/reservations.ts";
 import type { Berth } from "../../src/server/berth.ts";
@@ -124,7 +124,10 @@ export class StateJudge {
       return;
     }
     const pool = target.pool === undefined ? undefined : state.pools.get(target.pool);
-    if (pool && freeOf(pool) < zero) {
+    // A class that went while the promise was made takes its publication along: of that pool nothing is known any more.
+    const isPublished =
+      pool && pool.offers.size > 0 && pool.offers.values().every((offer) => publishedOf(offer) >= zero);
+    if (isPublished && freeOf(pool) < zero) {
       this.#judge.find(
         "nothing is promised beyond what is free",
         `${claim} on ${node}: ${freeOf(pool)} bytes of the pool are left`,
