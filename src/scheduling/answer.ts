@@ -16,6 +16,8 @@ export interface Answer extends Explanation {
   readonly claims: readonly ClaimReport[];
   /** How several claims fare alone and in pairs. Absent where the Pod fits somewhere, or has but one claim. */
   readonly meeting?: Meeting;
+  /** The node that what would help is about. */
+  readonly nearest?: NodeName;
   /** What holds whatever node one looks at, as sentences. */
   readonly notes: readonly string[];
 }
@@ -24,8 +26,6 @@ export interface Answer extends Explanation {
 export interface Answered {
   readonly answer: Answer;
   readonly fitting: readonly NodeName[];
-  /** The node that what would help is about. */
-  readonly nearest?: NodeName;
 }
 
 const changedNote =
@@ -50,11 +50,8 @@ export function* answerInSteps(state: ClusterState, pod: Pod, options: ExplainOp
   const meeting = isStuck ? yield* meetingOf(state, pod) : undefined;
   const changed = state.generation === before ? [] : [changedNote];
   const notes = [...changed, ...podNotes(pod), ...hints];
-  return {
-    answer: { ...explanation, groups, claims, ...(meeting && { meeting }), notes },
-    fitting,
-    ...(nearest !== undefined && { nearest }),
-  };
+  const more = { ...(meeting && { meeting }), ...(nearest !== undefined && { nearest }) };
+  return { answer: { ...explanation, groups, claims, ...more, notes }, fitting };
 }
 
 /** What the Pod itself says. */

@@ -1,7 +1,7 @@
 /** `GET /debug/explain/{namespace}/{pod}`: why the Pod is where it is, or nowhere. Changes nothing. */
 import { translate } from "../apis/kubernetes.ts";
 import type { HttpReply } from "../runtime/runtime.ts";
-import type { Answer, Answered } from "../scheduling/answer.ts";
+import type { Answer } from "../scheduling/answer.ts";
 import { type NodeName, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodePlacing } from "../scheduling/placing.ts";
@@ -29,8 +29,6 @@ export interface PodReport extends Answer {
     readonly feasibleNodes: number;
     readonly told?: string;
   };
-  /** The node that what would help is about. */
-  readonly nearest?: NodeName;
   /** Nodes that fit now and were not among those that the last filter call named. */
   readonly feasibleNotOffered?: readonly NodeName[];
   /** Why kube-scheduler does not offer nodes that the volumes are on. Absent where there are none. */
@@ -68,7 +66,7 @@ export async function explainNow(
   const notOffered = feasibleNotOffered(parts, pod, explained.fitting);
   const ask = { state, pod, offered: offered && new Set(offered), notOffered };
   const placed = await placings(parts.pods, ask, signal);
-  return { ...reportOn(parts, pod, explained, notOffered), ...(placed.length > 0 && { placings: placed }) };
+  return { ...reportOn(parts, pod, explained.answer, notOffered), ...(placed.length > 0 && { placings: placed }) };
 }
 
 /** One that is not pending, or that nobody has. */
@@ -105,12 +103,7 @@ function placedReport({ key, nodeName, finished }: Pod, at: string): PodReport {
   };
 }
 
-function reportOn(
-  parts: Parts,
-  pod: Pod,
-  { answer, nearest }: Answered,
-  notOffered: readonly NodeName[] | undefined,
-): PodReport {
+function reportOn(parts: Parts, pod: Pod, answer: Answer, notOffered: readonly NodeName[] | undefined): PodReport {
   const { cluster, memory, runtime } = parts;
   const asked = memory.asked(pod.uid);
   const readiness = cluster.readiness();
@@ -132,7 +125,6 @@ function reportOn(
         ...(asked.text !== undefined && { told: asked.text }),
       },
     }),
-    ...(nearest !== undefined && { nearest }),
     ...(notOffered && { feasibleNotOffered: notOffered }),
     reservations: {
       held: holds.filter((hold) => hold.pod === pod.uid),

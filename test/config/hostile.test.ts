@@ -170,7 +170,7 @@ const files: Record<string, { file: string; want: string[] }> = {
     ],
   },
   "what newcomers write": {
-    file: `${head}listenAddress: x\nbindTimeout: 1m\nbinding.timeout: 1m\nbinding: { timeoutSeconds: 600 }\nleader-election: {}\ndebug: true\nmetrics: x\nscoring: spread\ndebugTls: { cert: a, key: b, ca: c, allowedNames: d, certFile: e, keyFile: f, clientCAFile: g }\n`,
+    file: `${head}listenAddress: x\nbindTimeout: 1m\nbinding.timeout: 1m\nbinding: { timeoutSeconds: 600 }\nleader-election: {}\ndebug: true\nprometheus: x\nscoring: spread\ndebugTls: { cert: a, key: b, ca: c, allowedNames: d, certFile: e, keyFile: f, clientCAFile: g }\n`,
     want: [
       'f:3: listenAddress is not a known key; did you mean "listen"?',
       'f:4: bindTimeout is not a known key; did you mean "timeout" in binding?',
@@ -178,7 +178,7 @@ const files: Record<string, { file: string; want: string[] }> = {
       'f:6: binding.timeoutSeconds is not a known key; did you mean "timeout"?',
       'f:7: leader-election is not a known key; did you mean "leaderElection"?',
       'f:8: debug is not a known key; did you mean "debugListen" or "debugTls" or "debugAccess"?',
-      expect.stringMatching(/^f:9: metrics is not a known key; known are apiVersion, /) as unknown as string,
+      expect.stringMatching(/^f:9: prometheus is not a known key; known are apiVersion, /) as unknown as string,
       "f:10: scoring is not a mapping of keys to values; its keys are strategy, shape",
       'f:11: debugTls.cert is not a known key; did you mean "certFile"?',
       'f:11: debugTls.key is not a known key; did you mean "keyFile"?',
