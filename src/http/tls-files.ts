@@ -137,6 +137,7 @@ function keyOf(what: string, pem: string): ReturnType<typeof createPrivateKey> {
 /** @returns when it ends */
 function lifeOf(what: string, { validFrom, validTo }: X509Certificate, wallTime: Milliseconds): Milliseconds {
   const [from, to] = [Date.parse(validFrom), Date.parse(validTo)];
+  if (Number.isNaN(from) || Number.isNaN(to)) throw new Unusable(`${what}: the certificate's dates cannot be read`);
   if (from > wallTime)
     throw new Unusable(`${what}: the certificate is not valid before ${new Date(from).toISOString()}`);
   if (to <= wallTime) throw new Unusable(`${what}: the certificate expired at ${new Date(to).toISOString()}`);

@@ -31,6 +31,17 @@ test("files that go together are read, and when the certificate ends is told", a
 const encrypted = (): string =>
   String(strayKey().export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }));
 
+/** The certificate with months that there are not: only who looks at its dates can tell. */
+function withoutDates(pem: string): string {
+  const der = Buffer.from(pem.replaceAll(/-----.*-----|\s/g, ""), "base64").toString("latin1");
+  const odd = der.replaceAll(/(\d\d)\d\d(\d{8}Z)/g, "$199$2");
+  const lines =
+    Buffer.from(odd, "latin1")
+      .toString("base64")
+      .match(/.{1,64}/g) ?? [];
+  return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
+}
+
 interface Mistake {
   /** Which file holds something else. */
   readonly file: keyof TlsFiles;
@@ -67,6 +78,11 @@ const mistakes: Record<string, Mistake> = {
     file: "certFile",
     holds: async () => (await authority.issue({ name: "berth", beginsMs: dayMs / 2 })).cert,
     want: "the certificate is not valid before 20",
+  },
+  "a certificate whose dates cannot be read": {
+    file: "certFile",
+    holds: () => withoutDates(good.cert),
+    want: "the certificate's dates cannot be read",
   },
   "no authority": {
     file: "clientCAFile",
