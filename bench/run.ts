@@ -6,6 +6,7 @@ import { benchCache } from "./cache/bench.ts";
 import { smallSize, wholeSize } from "./cache/size.ts";
 import * as cacheTable from "./cache/table.ts";
 import { benchCore } from "./core.ts";
+import { benchGreedy, greedyTable } from "./greedy.ts";
 import { type Bench, type Budget, budgetLines, isWithin, tableOf } from "./measure.ts";
 import { benchOverload } from "./overload.ts";
 import { protocolsBudgets, protocolsTable, runProtocols } from "./protocols.ts";
@@ -16,6 +17,7 @@ const help = `Usage: npm run bench -- NAME [--smoke] [--check] [...]
   core         filter in process, and its scores
   assignment   the worst inputs for matching claims with volumes
   cache        Berth's cache at 15,000 nodes, 150,000 volumes and as many claims, in processes of their own; needs Linux
+  greedy       how often matching claim by claim refuses a node that holds all claims
   overload     more filter calls than can be served, with binds and health beside them
   protocols    kube-scheduler's own client over HTTP/1.1, TLS and HTTP/2; Go builds it the first time
   soak         a million calls while the cluster changes without end: what grows
@@ -25,7 +27,7 @@ const help = `Usage: npm run bench -- NAME [--smoke] [--check] [...]
       --pages           cache: of an API server that streams no lists
       --node-args TEXT  cache: for the process of Berth, such as --node-args="--cpu-prof --cpu-prof-dir=/tmp/prof"
       --calls N         soak: so many
-      --seed N          soak: told in its first line
+      --seed N          soak, greedy: told in the first line
 `;
 
 interface Told {
@@ -80,10 +82,18 @@ async function protocols(): Promise<Told> {
   return { text: protocolsTable(shown), budgets: protocolsBudgets(shown) };
 }
 
+function greedy(): Told {
+  const size = { nodes: isSmall ? 500 : 5_000, seed: Number(values.seed) };
+  const rows = benchGreedy(size);
+  const is = rows.reduce((sum, { missed }) => sum + missed, 0);
+  return { text: greedyTable(rows, size), budgets: [{ name: "served claim by claim alone", is, max: 0, unit: "" }] };
+}
+
 const benches: Readonly<Record<string, () => Told | Promise<Told>>> = {
   core: () => told(benchCore(isSmall ? { nodes: 100, rounds: 20 } : { nodes: 5_000, rounds: 200 })),
   assignment: () => told(benchAssignment(isSmall ? { nodes: 5, rounds: 3 } : { nodes: 50, rounds: 20 })),
   cache,
+  greedy,
   overload,
   protocols,
   soak,

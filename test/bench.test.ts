@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { benchAssignment } from "../bench/assignment.ts";
 import { benchCore } from "../bench/core.ts";
+import { benchGreedy, greedyTable } from "../bench/greedy.ts";
 import { type Row, tableOf } from "../bench/measure.ts";
 
 test("a filter call costs what its nodes reach, not what the cluster holds, and allocates little", {
@@ -28,4 +29,16 @@ test("the worst input for the assignment costs little more than the usual one", 
   expect(usual).toBeDefined();
   for (const { leastMs } of bench.rows) expect(leastMs).toBeLessThan(20 * (usual?.mostMs ?? 0));
   expect(tableOf(bench)).toContain("greedy traps");
+});
+
+test("claim by claim refuses nothing while claims differ in size alone, and some once they select; Berth serves all that it serves", () => {
+  const size = { nodes: 300, seed: 1 };
+  const rows = benchGreedy(size);
+  expect(rows.map(({ missed }) => missed)).toEqual(rows.map(() => 0));
+  for (const { selecting, refused, exact } of rows) {
+    expect(exact).toBeGreaterThan(30);
+    if (selecting === 0) expect(refused).toBe(0);
+    else expect(refused).toBeGreaterThan(0);
+  }
+  expect(greedyTable(rows, size)).toContain("seed 1");
 });

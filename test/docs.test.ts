@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { pages, withoutBlocks } from "./support/doc-blocks.ts";
+import { tableIn } from "./support/markdown.ts";
 import { realCluster } from "./upstream/kinds.ts";
 
 const sources = globSync("test/**/*.test.ts").map((file) => readFileSync(file, "utf8"));
@@ -50,4 +51,28 @@ test.for(pages)("%s links to files that are there, and to headings in them", (pa
     return anchor === undefined || anchorsIn(file).has(anchor) ? [] : [`${to}#${anchor}`];
   });
   expect(broken).toEqual([]);
+});
+
+/** Cells of the rows of a block: "50 nodes: in-tree at 100 %   86/200   4.30 …". */
+function pace(row: string): string | undefined {
+  const line = readFileSync("docs/throughput.md", "utf8")
+    .split("\n")
+    .find((one) => one.startsWith(`${row} `));
+  return line?.slice(row.length).replace("without claims", "").trim().split(/\s+/)[1];
+}
+
+test("docs/comparison.md has the figures of docs/throughput.md, in its order", () => {
+  const rows = tableIn(readFileSync("docs/comparison.md", "utf8"), "nodes");
+  const expected = ["50", "100", "500", "2000"].map((nodes) => {
+    const subjects = ["in-tree", "in-tree at 100 %", "null extender", "Berth"];
+    return [nodes, ...subjects.map((subject) => pace(`${nodes} nodes: ${subject}`) ?? "")];
+  });
+  expect(rows).toEqual(expected);
+});
+
+test("the README's first screen says for whom Berth is, for whom it is not, and how far it is", () => {
+  const screen = readFileSync("README.md", "utf8").split("\n").slice(0, 30).join("\n");
+  for (const words of ["**Should I use it?**", "Berth is for you", "you do not need it", "**How far is it?**"]) {
+    expect(screen).toContain(words);
+  }
 });
