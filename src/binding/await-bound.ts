@@ -10,6 +10,7 @@ import type { Watchpoint } from "./watchpoints.ts";
 
 /** How often a Pod that the cache lacks is looked for past it, at most: no watch event tells of an object never seen. */
 const absentPodCheckMaxMs = 30_000;
+const nobodyWaits = "no caller waited for it any more";
 
 /**
  * @returns "ready" when all claims are bound and somebody waits for the Pod; "assigned" when the Pod got to our node otherwise
@@ -20,13 +21,16 @@ export async function awaitBound(run: BindRun): Promise<"ready" | "assigned"> {
   let isConfirmed = false;
   for (;;) {
     run.check();
-    // No event tells of it, and it has no volumes that a later bind could go on with: whoever comes next posts anew.
-    if (run.isFree && run.callers === 0) throw new BindEnd("detached", "no caller waited for it any more");
-    const standing = run.isFree ? ({ kind: "bound" } as const) : look(run);
+    if (run.isFree) {
+      if (run.callers > 0) return "ready";
+      // No event tells of it, and it has no volumes that a later bind could go on with: whoever comes next posts anew.
+      throw new BindEnd("detached", nobodyWaits);
+    }
+    const standing = look(run);
     if (standing.kind === "astray") await goneAstray(run, standing);
     const pod = podAsCached(run);
     if (pod === "assigned") return "assigned";
-    if (pod === "absent" && !run.isFree && !isConfirmed) {
+    if (pod === "absent" && !isConfirmed) {
       if ((await findPod(run)) === "assigned") return "assigned";
       isConfirmed = true;
       absentChecks++;
@@ -34,10 +38,12 @@ export async function awaitBound(run: BindRun): Promise<"ready" | "assigned"> {
     }
     // Not posted while nobody waits: whoever joins next decides (decision 16).
     if (standing.kind === "bound" && run.callers > 0) return "ready";
-    run.waitingFor = () => (standing.kind === "pending" ? standing.waitingFor : "no caller waited for it any more");
-    const isAbsent = pod === "absent" && !run.isFree;
+    run.waitingFor = () => (standing.kind === "pending" ? standing.waitingFor : nobodyWaits);
     run.isUnattended = standing.kind === "bound";
-    await run.change(pointsOf(run), isAbsent ? Math.min(absentPodCheckMaxMs, 1000 * 2 ** absentChecks) : undefined);
+    await run.change(
+      pointsOf(run),
+      pod === "absent" ? Math.min(absentPodCheckMaxMs, 1000 * 2 ** absentChecks) : undefined,
+    );
     run.isUnattended = false;
     isConfirmed = false;
   }
@@ -65,7 +71,6 @@ async function goneAstray(run: BindRun, standing: Standing & { kind: "astray" })
 
 /** @throws BindEnd when the cache shows that the Pod is gone or elsewhere */
 function podAsCached(run: BindRun): "there" | "absent" | "assigned" {
-  if (run.isFree) return "there";
   const cached = run.world.cluster.state.get("pod", run.subject.pod);
   // Only pending Pods are cached: one that left is not gone for that (decision 21).
   if (!cached) return "absent";
@@ -84,7 +89,6 @@ export async function findPod(run: BindRun): Promise<"open" | "assigned"> {
 
 /** Everything the plan stands on. Of a claim to provision, the volume too, once the claim names it. */
 function pointsOf(run: BindRun): Watchpoint[] {
-  if (run.isFree) return [];
   const { state } = run.world.cluster;
   const points: Watchpoint[] = [
     { kind: "pod", key: run.subject.pod },
