@@ -8,9 +8,11 @@ import type { Read } from "./sections.ts";
 import { structureOf } from "./structure.ts";
 import { listenersProblems } from "./tls.ts";
 
-const structure = structureOf(configurationSchema(), configuration);
+/** Compiling the schema takes longer than most commands do otherwise: it waits for the first file. */
+let structure: ReturnType<typeof structureOf> | undefined;
 
 function read(text: string): DocumentOutcome {
+  structure ??= structureOf(configurationSchema(), configuration);
   return readDocument(text, configuration, structure);
 }
 

@@ -75,11 +75,17 @@ export interface Section {
   readonly [key: string]: Entry;
 }
 
+/** What may stand in it, or in each of its entries; nothing in a value. */
+export function keysOf(entry: Entry | undefined): Section {
+  if (entry && "section" in entry) return entry.section;
+  return entry && "listOf" in entry ? entry.listOf : {};
+}
+
 /** What is right by itself and in its place: an entry of the file, or undefined. */
 export function entryAt(top: Nested, path: Path): Entry | undefined {
   let entry: Entry | undefined = top;
   for (const step of path) {
-    const keys: Section = entry && "section" in entry ? entry.section : entry && "listOf" in entry ? entry.listOf : {};
+    const keys = keysOf(entry);
     // An index leads to an entry of the list, which is told by the list.
     if (typeof step === "number") continue;
     entry = Object.hasOwn(keys, step) ? keys[step] : undefined;

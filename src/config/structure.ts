@@ -1,6 +1,6 @@
 /** What the JSON Schema has against a file, in words that name the key, what is wanted, and what was likely meant. */
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
-import { type Entry, entryAt, type Nested, type Path, type Section, titleOf } from "./sections.ts";
+import { type Entry, entryAt, keysOf, type Nested, type Path, titleOf } from "./sections.ts";
 import { nameLengthMax, type Place, placesOf, unknownKey } from "./unknown-key.ts";
 import type { Form, JsonSchema } from "./values.ts";
 
@@ -64,11 +64,6 @@ function valueAt(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) found = (found as Readonly<Record<string | number, unknown>>)[step];
   return found;
-}
-
-function keysOf(entry: Entry | undefined): Section {
-  if (entry && "section" in entry) return entry.section;
-  return entry && "listOf" in entry ? entry.listOf : {};
 }
 
 function whyNeeded(path: Path, key: string, entry: Entry | undefined): string {
