@@ -1,7 +1,7 @@
 /** How commands read their options and report what is wrong with them. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { nearestName } from "../scheduling/near-name.ts";
-import { printable } from "../scheduling/printable.ts";
+import { printable, printableJson } from "../scheduling/printable.ts";
 import type { CommandIo } from "./io.ts";
 
 /** The exit code for what the caller has to put right. */
@@ -49,6 +49,18 @@ function sayWhy(error: Error & { code?: string }, argv: readonly string[], known
     return `${wrong} is not an option; ${near ? `did you mean "--${near}"?` : 'see "--help"'}`;
   }
   return (error.message.split(/\.?\n|\. /)[0] ?? "").trim();
+}
+
+/** What `-o` names. @throws Misuse */
+export function readOutput<const T extends string>(written: string, forms: readonly T[]): T {
+  const form = forms.find((one) => one === written);
+  if (form !== undefined) return form;
+  throw new Misuse(`-o ${written}: use ${forms.map((one) => `"${one}"`).join(" or ")}`);
+}
+
+/** For `-o json`: a value that JSON has, for terminals too. */
+export function jsonText(value: unknown): string {
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
 /** Runs a command's body; what it reports as misuse becomes one line on stderr. */

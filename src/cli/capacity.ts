@@ -1,7 +1,6 @@
 /** `berth capacity`: what there is of each class, and on each node, from a running Berth or from files. */
 import { Translator } from "../apis/kubernetes.ts";
 import type { Reach } from "../scheduling/places.ts";
-import { printableJson } from "../scheduling/printable.ts";
 import { type Bytes, formatBytes } from "../scheduling/quantity.ts";
 import { nodeAnnotations, stateFor } from "../server/berth.ts";
 import {
@@ -11,7 +10,7 @@ import {
   printableRow,
   readQuestion,
 } from "../server/capacity-page.ts";
-import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { jsonText, Misuse, parseOptions, readOutput, runCommand } from "./arguments.ts";
 import { readConfigFile } from "./config-file.ts";
 import { askDebug, type DebugFlags, debugHelp, debugOptions } from "./debug-client.ts";
 import type { Command, CommandIo } from "./io.ts";
@@ -53,14 +52,14 @@ async function capacity(argv: readonly string[], io: CommandIo): Promise<number>
     io.stdout.write(help);
     return 0;
   }
-  const { output, file, config } = options;
-  if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+  const output = readOutput(options.output, ["table", "json"]);
+  const { file, config } = options;
   if (file && options.url !== undefined) throw new Misuse("-f and --url: from files, or from a running Berth");
   if (!file && config !== undefined) throw new Misuse("--config goes with -f: a running Berth has its own");
   const query = new URLSearchParams();
   for (const key of ["class", "node", "by"] as const) if (options[key] !== undefined) query.set(key, options[key]);
   const shown = file ? fromFiles(file, config, query) : await fromBerth(io, options, query);
-  io.stdout.write(output === "json" ? `${printableJson(JSON.stringify(shown, null, 2))}\n` : printed(shown));
+  io.stdout.write(output === "json" ? jsonText(shown) : printed(shown));
   if (shown.notReady === undefined) return 0;
   throw new Misuse(`Berth is not ready, so what it said may be out of date: ${shown.notReady}`);
 }

@@ -1,7 +1,9 @@
 /** `berth check-config`: what is wrong in a KubeSchedulerConfiguration with Berth in it, where, why, and what to do. */
+
 import { checkSchedulerConfig } from "../scheduler-config/check.ts";
 import { type Finding, mistakeOf } from "../scheduler-config/findings.ts";
-import { Misuse, parseWithWords, runCommand } from "./arguments.ts";
+import { counted } from "../scheduling/counted.ts";
+import { jsonText, Misuse, parseWithWords, readOutput, runCommand } from "./arguments.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { readText } from "./read-text.ts";
@@ -35,8 +37,8 @@ async function checkConfig(argv: readonly string[], io: CommandIo): Promise<numb
     io.stdout.write(help);
     return 0;
   }
-  const { output, url } = options;
-  if (output !== "text" && output !== "json") throw new Misuse(`-o ${output}: use "text" or "json"`);
+  const output = readOutput(options.output, ["text", "json"]);
+  const { url } = options;
   if (files.length === 0) throw new Misuse('name a file; see "berth check-config --help"');
   const minor = readMinor(options["kube-version"]);
   const config = readConfigFile("--berth-config", options["berth-config"]);
@@ -50,7 +52,7 @@ async function checkConfig(argv: readonly string[], io: CommandIo): Promise<numb
     return findings.map((finding) => ({ file, ...finding, ...told(finding) }));
   });
   const errors = found.filter(({ severity }) => severity === "error").length;
-  if (output === "json") io.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+  if (output === "json") io.stdout.write(jsonText(found));
   else {
     for (const one of found) {
       io.stdout.write(`${one.file}:${one.line}: ${one.severity}: ${one.detail} [${one.id}]\n`);
@@ -68,10 +70,6 @@ async function checkConfig(argv: readonly string[], io: CommandIo): Promise<numb
 function told({ id }: Finding) {
   const { severity, why, fix } = mistakeOf(id);
   return { severity, why, fix };
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** @throws Misuse */

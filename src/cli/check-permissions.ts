@@ -1,14 +1,11 @@
 /** `berth check-permissions`: which of the rights that Berth uses the cluster grants, asked as Berth would ask. */
-import { ApiClient } from "../kube/client.ts";
-import { findConnection } from "../kube/kube-config.ts";
-import { Transport } from "../kube/transport.ts";
 import { reviewRights } from "../permissions/review.ts";
 import { type Right, titleOf } from "../permissions/rights.ts";
-import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { jsonText, Misuse, parseOptions, readOutput, runCommand } from "./arguments.ts";
+import { withCluster } from "./cluster-client.ts";
 import { leaseOf, readConfigFile, readMode, rightsOf } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { printTable } from "./table.ts";
-import { berthVersion } from "./version.ts";
 
 const help = `Usage: berth check-permissions [--mode MODE] [--config FILE] [--kubeconfig FILE] [-o table|json]
 
@@ -40,30 +37,22 @@ async function checkPermissions(argv: readonly string[], io: CommandIo): Promise
     io.stdout.write(help);
     return 0;
   }
-  const { output } = options;
-  if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+  const output = readOutput(options.output, ["table", "json"]);
   const config = readConfigFile("--config", options.config);
   const rights = rightsOf(config, readMode(options.mode));
   const flag = options.kubeconfig ?? config.kubeconfig;
-  const found = await findConnection({ env: io.env, ...(flag !== undefined && { flag }) });
-  if (!found.ok) throw new Misuse(found.error);
-
-  const { runtime } = io;
-  const transport = new Transport({ runtime, connection: found.connection });
-  const userAgent = `berth/${berthVersion()}`;
   const lease = leaseOf(config);
-  const review = await reviewRights(
-    new ApiClient({ runtime, exchange: transport.exchange, userAgent, timeoutMs }),
-    rights,
-    lease,
-  ).finally(() => transport.close());
-  if (!review.ok) throw new Misuse(`${found.connection.server} could not be asked: ${review.why}`);
+  const review = await withCluster(io, flag, timeoutMs, async (client, server) => {
+    const asked = await reviewRights(client, rights, lease);
+    if (asked.ok) return asked;
+    throw new Misuse(`${server} could not be asked: ${asked.why}`);
+  });
 
   const rows = rights.map((right) => {
     const granted = !review.missing.includes(right);
     return { right: titleOf(right, lease), granted, for: right.why, without: right.without };
   });
-  io.stdout.write(output === "json" ? `${JSON.stringify(rows, null, 2)}\n` : printed(rows, review.missing));
+  io.stdout.write(output === "json" ? jsonText(rows) : printed(rows, review.missing));
   return review.missing.length === 0 ? 0 : 1;
 }
 

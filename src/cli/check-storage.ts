@@ -1,17 +1,18 @@
 /** `berth check-storage`: what is wrong in a cluster's classes, volumes and claims before a Pod meets it. */
+
 import { Translator } from "../apis/kubernetes.ts";
-import { printableJson } from "../scheduling/printable.ts";
+import { counted } from "../scheduling/counted.ts";
 import { checkStorage } from "../scheduling/storage-check.ts";
 import { storageMistakes } from "../scheduling/storage-findings.ts";
 import { nodeAnnotations, stateFor } from "../server/berth.ts";
-import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { jsonText, Misuse, parseOptions, readOutput, runCommand } from "./arguments.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 import { listCluster } from "./list-cluster.ts";
 import { readManifests } from "./manifests.ts";
 import { loadState } from "./simulate-input.ts";
 import { storageFacts } from "./storage-facts.ts";
-import { counted, wrap } from "./wrap.ts";
+import { wrap } from "./wrap.ts";
 
 const help = `Usage: berth check-storage [-f FILE... | --kubeconfig FILE] [--config FILE] [-o table|json]
 
@@ -40,8 +41,8 @@ async function run(argv: readonly string[], io: CommandIo): Promise<number> {
     io.stdout.write(help);
     return 0;
   }
-  const { output, file } = options;
-  if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+  const output = readOutput(options.output, ["table", "json"]);
+  const { file } = options;
   if (file && options.kubeconfig !== undefined) throw new Misuse("-f and --kubeconfig: from files, or from a cluster");
   const config = readConfigFile("--config", options.config);
   const manifests = file ? readManifests(file) : await listCluster(io, options.kubeconfig ?? config.kubeconfig);
@@ -52,7 +53,7 @@ async function run(argv: readonly string[], io: CommandIo): Promise<number> {
     const { why, fix } = storageMistakes[one.id];
     return { ...one, why, fix };
   });
-  if (output === "json") io.stdout.write(`${printableJson(JSON.stringify(found, null, 2))}\n`);
+  if (output === "json") io.stdout.write(jsonText(found));
   else {
     const lines = found.flatMap(({ id, object, detail, why, fix }) => [
       ...wrap(`${object}: ${detail} [${id}]`),

@@ -5,7 +5,7 @@ import { configurationSchema } from "../config/json-schema.ts";
 import { checkConfig, mistakeLine } from "../config/load.ts";
 import { reference } from "../config/reference.ts";
 import type { ConfigFlags } from "../config.ts";
-import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { jsonText, Misuse, parseOptions, readOutput, runCommand } from "./arguments.ts";
 import { orMisuse, readConfigText } from "./config-file.ts";
 import type { Command, CommandIo } from "./io.ts";
 
@@ -51,8 +51,8 @@ async function config(argv: readonly string[], io: CommandIo): Promise<number> {
   const asked = (["defaults", "schema", "reference", "check"] as const).filter((name) => options[name] !== undefined);
   const [wanted, second] = asked;
   if (!wanted || second) throw new Misuse("give one of --defaults, --schema, --reference and --check FILE");
-  const { output, check } = options;
-  if (output !== "text" && output !== "json") throw new Misuse(`-o ${output}: use "text" or "json"`);
+  const output = readOutput(options.output, ["text", "json"]);
+  const { check } = options;
   if (wanted !== "check") {
     io.stdout.write(prints[wanted]());
     return 0;
@@ -63,15 +63,8 @@ async function config(argv: readonly string[], io: CommandIo): Promise<number> {
 function checkFile(path: string, output: "text" | "json", flags: ConfigFlags, { stdout }: CommandIo): number {
   const text = readConfigText(path === "-" ? "/dev/stdin" : path, `--check ${path}`);
   const mistakes = orMisuse(() => checkConfig(text, flags));
-  if (output === "json") {
-    stdout.write(
-      `${JSON.stringify(
-        mistakes.map((mistake) => ({ file: path, ...mistake })),
-        null,
-        2,
-      )}\n`,
-    );
-  } else {
+  if (output === "json") stdout.write(jsonText(mistakes.map((mistake) => ({ file: path, ...mistake }))));
+  else {
     for (const mistake of mistakes) stdout.write(`${mistakeLine(mistake, path)}\n`);
     if (mistakes.length === 0) stdout.write(`${path}: nothing is wrong\n`);
   }

@@ -1,15 +1,17 @@
 /** An explanation at a glance: the verdict, each claim, the nodes by what is said of them, what would help. */
+
 import type { Answer } from "../scheduling/answer.ts";
 import type { ClaimReport, VolumeCandidate } from "../scheduling/candidates.ts";
+import { counted } from "../scheduling/counted.ts";
 import { holderText } from "../scheduling/holders.ts";
 import type { Meeting } from "../scheduling/meeting.ts";
 import type { NodeGroup } from "../scheduling/node-groups.ts";
 import type { Reach } from "../scheduling/places.ts";
-import type { NodePlacing } from "../scheduling/placing.ts";
+import { type NodePlacing, notLookedAt } from "../scheduling/placing.ts";
 import type { NodeExplanation } from "../scheduling/plan.ts";
 import type { PodReport } from "../server/explain.ts";
 import { claimLines } from "../server/explain-text.ts";
-import { counted, wrap } from "./wrap.ts";
+import { wrap } from "./wrap.ts";
 
 /** Of a claim's candidates, of a node's reasons, and of nodes that are not offered. */
 const volumesMax = 3;
@@ -147,8 +149,7 @@ export function placingLines({ node, because, obstacles, priority, unknown }: No
     lines.push(...wrap(`held by ${[...holders, ...more].join(", ")}`, "    "));
   }
   if (obstacles.length === 0 && unknown === undefined) {
-    const other = "host ports, affinity between Pods, spreading, or it was not asked since";
-    lines.push(...wrap(`nothing that is looked at keeps the Pod away: ${other}`, "  "));
+    lines.push(...wrap(`nothing that is looked at keeps the Pod away: ${notLookedAt}`, "  "));
   }
   if (priority) {
     const { says, victims = [], victimsLeft = 0 } = priority;

@@ -1,7 +1,6 @@
 /** `berth explain`: why a Pod is where it is, or nowhere, asked of a running Berth. */
-import { printableJson } from "../scheduling/printable.ts";
 import type { PodReport } from "../server/explain.ts";
-import { Misuse, parseWithWords, runCommand } from "./arguments.ts";
+import { jsonText, Misuse, parseWithWords, readOutput, runCommand } from "./arguments.ts";
 import { askDebug, debugHelp, debugOptions } from "./debug-client.ts";
 import { explainTable } from "./explain-table.ts";
 import type { Command, CommandIo } from "./io.ts";
@@ -30,14 +29,13 @@ async function explain(argv: readonly string[], io: CommandIo): Promise<number> 
     io.stdout.write(help);
     return 0;
   }
-  const { output } = options;
-  if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+  const output = readOutput(options.output, ["table", "json"]);
   const [namespace, name] = readPod(words, options.namespace);
   const path = `/debug/explain/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
   const { status, json } = await askDebug(io.runtime, options, path);
   if (status !== 200) throw new Misuse(String((json as { readonly message?: unknown }).message));
   const report = json as PodReport;
-  io.stdout.write(output === "json" ? `${printableJson(JSON.stringify(report, null, 2))}\n` : explainTable(report));
+  io.stdout.write(output === "json" ? jsonText(report) : explainTable(report));
   if (report.notReady !== undefined) {
     throw new Misuse(`Berth is not ready, so what it said may be out of date: ${report.notReady}`);
   }

@@ -1,9 +1,10 @@
 /** What `berth simulate` makes of the objects in its files, and what it says of those that are wrong or not there. */
 import { kindInfo, type Translator } from "../apis/kubernetes.ts";
+import type { PodList } from "../cluster/pod-lists.ts";
 import { type Kind, kinds, type Pod } from "../scheduling/objects.ts";
 import { publishesCapacity } from "../scheduling/provisioning.ts";
 import type { ClusterState } from "../scheduling/state.ts";
-import type { PodSource, PodsFound } from "../server/placing.ts";
+import type { PodSource } from "../server/placing.ts";
 import { Misuse } from "./arguments.ts";
 import type { Manifest } from "./manifests.ts";
 
@@ -29,22 +30,14 @@ export function loadState(state: ClusterState, manifests: readonly Manifest[], t
     const kind = kindOfObject(object);
     if (!kind) continue;
     const { namespaced, kind: word } = kindInfo[kind];
-    const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
-    const { name } = metadata;
+    const metadata = filledMetadata(object, kind);
+    const { name, namespace } = metadata;
     if (typeof name !== "string" || name === "") throw new Misuse(`${where}: ${word} without metadata.name`);
-    // What the API server would fill in for an object that was never created.
-    const namespace = namespaced ? String(metadata["namespace"] ?? "default") : undefined;
-    const key = namespace === undefined ? name : `${namespace}/${name}`;
-    const filled = {
-      resourceVersion: "0",
-      ...metadata,
-      uid: metadata["uid"] ?? `${kind}/${key}`,
-      ...(namespace !== undefined && { namespace }),
-    };
+    const key = namespaced ? `${namespace}/${name}` : name;
     const earlier = places.get(`${word} ${key}`);
     if (earlier !== undefined) warnings.push(`${word} ${key} is in ${earlier} and in ${where}; the last one counts`);
     places.set(`${word} ${key}`, where);
-    const read = translator.translate(kind, { ...object, metadata: filled });
+    const read = translator.translate(kind, { ...object, metadata });
     if (read.ok) state.set(kind, read.key, read.object);
     else {
       const problem = `${read.field}: ${read.problem}`;
@@ -56,10 +49,21 @@ export function loadState(state: ClusterState, manifests: readonly Manifest[], t
   return warnings;
 }
 
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** With what the API server would fill in for an object that was never created. */
+function filledMetadata(object: Manifest["object"], kind: Kind): Metadata {
+  const metadata = (object["metadata"] ?? {}) as Metadata;
+  const { name, uid } = metadata;
+  if (!kindInfo[kind].namespaced) return { resourceVersion: "0", ...metadata, uid: uid ?? `${kind}/${name}` };
+  const namespace = String(metadata["namespace"] ?? "default");
+  return { resourceVersion: "0", ...metadata, uid: uid ?? `${kind}/${namespace}/${name}`, namespace };
+}
+
 /** The Pods of the files, as the API would list them. */
 export function podSource(manifests: readonly Manifest[]): PodSource {
   const pods = manifests.flatMap(({ object }) => (kindOfObject(object) === "pod" ? [filledPod(object)] : []));
-  const found = (suits: (pod: FilledPod) => boolean): Promise<PodsFound> =>
+  const found = (suits: (pod: FilledPod) => boolean): Promise<PodList> =>
     Promise.resolve({ ok: true, pods: pods.filter(suits).map(({ raw }) => raw), isWhole: true });
   return {
     onNode: (node) => found((pod) => pod.nodeName === node),
@@ -69,18 +73,15 @@ export function podSource(manifests: readonly Manifest[]): PodSource {
 
 interface FilledPod {
   readonly raw: unknown;
-  readonly namespace: string;
+  readonly namespace: unknown;
   readonly name: unknown;
   readonly nodeName: unknown;
 }
 
 function filledPod(object: Manifest["object"]): FilledPod {
-  const metadata = (object["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
-  const { name } = metadata;
-  const namespace = String(metadata["namespace"] ?? "default");
-  const uid = metadata["uid"] ?? `pod/${namespace}/${name}`;
+  const metadata = filledMetadata(object, "pod");
   const { nodeName } = (object["spec"] ?? {}) as { readonly nodeName?: unknown };
-  return { raw: { ...object, metadata: { ...metadata, namespace, uid } }, namespace, name, nodeName };
+  return { raw: { ...object, metadata }, namespace: metadata["namespace"], name: metadata["name"], nodeName };
 }
 
 /** No object of the kind is in the files, not even one that cannot be read. */

@@ -5,12 +5,12 @@ import { filterNodes } from "../scheduling/filter.ts";
 import { type NodeName, nodeName, type PodKey, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodePlacing } from "../scheduling/placing.ts";
-import { printable, printableJson } from "../scheduling/printable.ts";
+import { printable } from "../scheduling/printable.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import { nodeAnnotations, stateFor } from "../server/berth.ts";
 import { claimLines } from "../server/explain-text.ts";
 import { placingsOf } from "../server/placing.ts";
-import { Misuse, parseOptions, runCommand } from "./arguments.ts";
+import { jsonText, Misuse, parseOptions, readOutput, runCommand } from "./arguments.ts";
 import { readConfigFile } from "./config-file.ts";
 import { placingLines } from "./explain-table.ts";
 import type { Command, CommandIo } from "./io.ts";
@@ -40,16 +40,15 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
     pod: { type: "string" },
     node: { type: "string", multiple: true },
     config: { type: "string" },
-    output: { type: "string", short: "o" },
+    output: { type: "string", short: "o", default: "table" },
     help: { type: "boolean", short: "h" },
   });
   if (options.help) {
     io.stdout.write(help);
     return 0;
   }
-  const { output = "table" } = options;
   if (!options.file) throw new Misuse('name at least one file with "-f"; see "berth simulate --help"');
-  if (output !== "table" && output !== "json") throw new Misuse(`-o ${output}: use "table" or "json"`);
+  const output = readOutput(options.output, ["table", "json"]);
   const key = readPodKey(options.pod);
 
   const config = readConfigFile("--config", options.config);
@@ -67,7 +66,7 @@ async function simulate(argv: readonly string[], io: CommandIo): Promise<number>
   const answer = answerPod(state, pod, nodes ? { nodes } : {});
   const placings = await placingsOf(podSource(manifests), { state, pod }, io.signal);
   const page = { ...answer, ...(placings.length > 0 && { placings }) };
-  io.stdout.write(output === "json" ? `${printableJson(JSON.stringify(page, null, 2))}\n` : printed(page));
+  io.stdout.write(output === "json" ? jsonText(page) : printed(page));
   return answer.schedulable ? 0 : 1;
 }
 

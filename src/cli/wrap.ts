@@ -30,8 +30,3 @@ export function wrap(text: string, indent = "", further = `${indent}  `): string
   lines.push(line);
   return lines.map((one) => one.trimEnd());
 }
-
-/** "1 node", "15,000 nodes". */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
-}

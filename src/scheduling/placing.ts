@@ -15,6 +15,9 @@ import { type LabelSelector, matchesLabels, matchesNode, type NodeSelector, requ
 /** By resource: thousandths of a CPU, of a byte, or of whatever else is counted. */
 export type Amounts = ReadonlyMap<string, bigint>;
 
+/** Said of a node on which nothing of this is found. */
+export const notLookedAt = "host ports, affinity between Pods, spreading, or it was not asked since";
+
 export interface Toleration {
   /** Absent: every key. */
   readonly key?: string;

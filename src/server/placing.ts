@@ -1,20 +1,16 @@
 /** Why kube-scheduler does not offer nodes that a Pod's volumes are on: what the API says now of the Pod and of the Pods there. */
 import { readDemands } from "../apis/pod-demands.ts";
+import type { PodList } from "../cluster/pod-lists.ts";
 import { type NodeName, splitKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import { pinnedNodes } from "../scheduling/pinned.ts";
 import { type NodePlacing, type PodDemands, placingOn } from "../scheduling/placing.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 
-export type PodsFound =
-  /** As the API has them. `isWhole`: there are no more. */
-  | { readonly ok: true; readonly pods: readonly unknown[]; readonly isWhole: boolean }
-  | { readonly ok: false; readonly why: string };
-
 /** Who asks the API for Pods, or a file. Never rejects. */
 export interface PodSource {
-  onNode(node: NodeName, signal: AbortSignal): Promise<PodsFound>;
-  named(namespace: string, name: string, signal: AbortSignal): Promise<PodsFound>;
+  onNode(node: NodeName, signal: AbortSignal): Promise<PodList>;
+  named(namespace: string, name: string, signal: AbortSignal): Promise<PodList>;
 }
 
 /** Each costs a list of the node's Pods. */

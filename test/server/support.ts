@@ -1,4 +1,5 @@
 /** The whole server over a cluster written by hand: only the API's answers and the binder are stand-ins. */
+import type { PodList } from "../../src/cluster/pod-lists.ts";
 import { type Config, defaults } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
@@ -8,7 +9,6 @@ import { className, type NodeName, type PodUid } from "../../src/scheduling/name
 import { type Kind, kinds } from "../../src/scheduling/objects.ts";
 import { CycleMemory } from "../../src/server/memory.ts";
 import type { BindOutcome, BindRequest, LiveOutcome, Parts, Readiness } from "../../src/server/parts.ts";
-import type { PodsFound } from "../../src/server/placing.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type VirtualRuntime, virtualRuntime } from "../support/clock.ts";
 import type { Raw } from "../support/make.ts";
@@ -37,8 +37,8 @@ export class TestServer {
   readonly running = new Map<PodUid, NodeName>();
   readiness: Readiness = { ready: true };
   live: (kind: Kind, key: string, signal: AbortSignal) => Promise<LiveOutcome> = async () => ({ found: false });
-  podsOn: (node: string) => PodsFound = () => ({ ok: true, pods: [], isWhole: true });
-  podNamed: (namespace: string, name: string) => PodsFound = () => ({ ok: true, pods: [], isWhole: true });
+  podsOn: (node: string) => PodList = () => ({ ok: true, pods: [], isWhole: true });
+  podNamed: (namespace: string, name: string) => PodList = () => ({ ok: true, pods: [], isWhole: true });
   bind: (request: BindRequest, signal: AbortSignal) => Promise<BindOutcome> = async () => ({ ok: true });
 
   constructor(config: Partial<Config> = {}) {

@@ -7,11 +7,10 @@ import { browserHeaders } from "./document.ts";
 const files = [
   { name: "page.css", type: "text/css; charset=utf-8" },
   { name: "page.js", type: "text/javascript; charset=utf-8" },
-] as const;
+].map((file) => ({ ...file, body: readFileSync(new URL(file.name, import.meta.url)) }));
 
 export function assetRoutes(): readonly Route[] {
-  return files.map(({ name, type }) => {
-    const body = readFileSync(new URL(name, import.meta.url));
+  return files.map(({ name, type, body }) => {
     const reply = { status: 200, headers: { ...browserHeaders, "content-type": type }, body };
     const handle: Handler = async () => reply;
     return { method: "GET", path: `/debug/${name}`, handle };

@@ -1,5 +1,7 @@
 /** The claims of one Pod: what each asks for, what it has, and what it could have. */
+
 import type { ClaimReport, PoolCandidate, VolumeCandidate } from "../../scheduling/candidates.ts";
+import { counted } from "../../scheduling/counted.ts";
 import { holderText } from "../../scheduling/holders.ts";
 import type { Meeting } from "../../scheduling/meeting.ts";
 import { type ClaimKey, splitKey } from "../../scheduling/names.ts";
@@ -7,7 +9,7 @@ import type { Pod } from "../../scheduling/objects.ts";
 import type { Reach } from "../../scheduling/places.ts";
 import type { ClusterState } from "../../scheduling/state.ts";
 import type { PodReport } from "../explain.ts";
-import { clipped, counted, listText, nameText } from "./format.ts";
+import { clipped, listText, nameText } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import { moreText } from "./storage.ts";
 

@@ -1,11 +1,6 @@
 /** Numbers as people read them at a glance. */
-import { type Bytes, formatBytes, zero } from "../../scheduling/quantity.ts";
+import { atLeastZero, type Bytes, formatBytes } from "../../scheduling/quantity.ts";
 import { type Html, html } from "./html.ts";
-
-/** "1 node", "1,200 nodes". */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
-}
 
 const units = [
   { ms: 86_400_000, name: "d" },
@@ -22,7 +17,7 @@ export function ageText(ms: number): string {
 
 /** No less than nothing: a pool that was published below what is promised of it has nothing free. */
 export function sizeText(bytes: Bytes): string {
-  return formatBytes(bytes < zero ? zero : bytes);
+  return formatBytes(atLeastZero(bytes));
 }
 
 /** "a, b, c and 7 more". */

@@ -1,9 +1,10 @@
 /** What each node has for each claim. */
+import { counted } from "../../scheduling/counted.ts";
 import { type ClaimKey, type NodeName, splitKey } from "../../scheduling/names.ts";
 import type { Node } from "../../scheduling/objects.ts";
 import type { ClaimExplanation, NodeExplanation } from "../../scheduling/plan.ts";
 import type { ClusterState } from "../../scheduling/state.ts";
-import { clipped, counted, nameText } from "./format.ts";
+import { clipped, nameText } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import { chooseColumns, chooseRows, kindsOfWhy, type RowGroup } from "./matrix-rows.ts";
 

@@ -1,9 +1,10 @@
 /** `GET /debug/`: whether Berth is well, who waits, and what is left. Bounded, and made in one turn: it only counts what is kept. */
+import { counted } from "../../scheduling/counted.ts";
 import { type Kind, kinds } from "../../scheduling/objects.ts";
 import { isoTime } from "../explain.ts";
 import type { Handler, Parts } from "../parts.ts";
 import { boundedReply, type Page } from "./document.ts";
-import { ageText, counted } from "./format.ts";
+import { ageText } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import { type PendingPods, pendingPods } from "./pending.ts";
 import { podsSection } from "./pods-list.ts";

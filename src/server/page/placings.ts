@@ -2,7 +2,8 @@
 import { LRUCache } from "lru-cache";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { PodUid } from "../../scheduling/names.ts";
-import type { NodePlacing, Obstacle } from "../../scheduling/placing.ts";
+import { type NodePlacing, notLookedAt, type Obstacle } from "../../scheduling/placing.ts";
+import { cacheClock } from "../cache-clock.ts";
 import { placingsOf } from "../placing.ts";
 import { clipped, nameText } from "./format.ts";
 import { type Html, html } from "./html.ts";
@@ -16,9 +17,7 @@ export class RememberedPlacings {
   readonly #known: LRUCache<PodUid, readonly NodePlacing[]>;
 
   constructor(runtime: Pick<Runtime, "now">) {
-    // Without these lru-cache reads the real clock and sets real timers. What begins at 0 it keeps for ever.
-    const perf = { now: () => runtime.now() + 1 };
-    this.#known = new LRUCache({ max: podsMax, ttl: rememberedMs, ttlResolution: 0, perf });
+    this.#known = new LRUCache({ max: podsMax, ttl: rememberedMs, ...cacheClock(runtime) });
   }
 
   readonly of: typeof placingsOf = async (pods, ask, signal) => {
@@ -47,7 +46,7 @@ ${placings.map(
 <ul>${obstacles.map(obstacleItem)}${
     obstacles.length === 0 &&
     unknown === undefined &&
-    html`<li>Nothing that is looked at keeps the Pod away: host ports, affinity between Pods, spreading, or it was not asked since.</li>`
+    html`<li>Nothing that is looked at keeps the Pod away: ${notLookedAt}.</li>`
   }${priority && html`<li>${clipped(priority.says)}; PodDisruptionBudgets are not looked at</li>`}${
     unknown !== undefined && html`<li>Not known: ${clipped(unknown)}</li>`
   }</ul></div>

@@ -1,14 +1,16 @@
 /** `GET /debug/pods/{namespace}/{pod}`: why the Pod is where it is, or nowhere, node by node. Changes nothing. */
+
 import type { HttpReply } from "../../runtime/runtime.ts";
+import { counted } from "../../scheduling/counted.ts";
 import { podKey, splitKey } from "../../scheduling/names.ts";
 import type { Pod } from "../../scheduling/objects.ts";
 import type { NodeExplanation } from "../../scheduling/plan.ts";
 import { explainNow, isoTime, type PodReport } from "../explain.ts";
-import { Slices } from "../explain-slices.ts";
+import type { Slices } from "../explain-slices.ts";
 import type { Handler, Parts } from "../parts.ts";
 import { claimsSection } from "./claims.ts";
 import { boundedReply, type Page, pageReply } from "./document.ts";
-import { clipped, counted, listText, nameMax } from "./format.ts";
+import { clipped, listText, nameMax } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import { type MatrixSize, matrixSection } from "./matrix.ts";
 import { placingsSection, RememberedPlacings } from "./placings.ts";
@@ -24,8 +26,7 @@ const notesMax = 12;
 /** Of a sentence that names many things. */
 const sentenceMax = 2_000;
 
-export function podRoute(parts: Parts): Handler {
-  const slices = new Slices(parts.runtime);
+export function podRoute(parts: Parts, slices: Slices): Handler {
   const placings = new RememberedPlacings(parts.runtime);
   return async (_request, signal, params): Promise<HttpReply> => {
     const key = podKey(params.get("namespace") ?? "", params.get("pod") ?? "");

@@ -1,9 +1,10 @@
 /** The list of pending Pods, one below the other: a table would not fit a phone. */
+import { counted } from "../../scheduling/counted.ts";
 import { splitKey } from "../../scheduling/names.ts";
 import type { Pod } from "../../scheduling/objects.ts";
 import { countReasons } from "../filter.ts";
 import type { Parts } from "../parts.ts";
-import { ageText, clipped, counted, listText, nameText } from "./format.ts";
+import { ageText, clipped, listText, nameText } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import { type PendingPod, type PendingPods, type Standing, standings } from "./pending.ts";
 import { nodePhrases } from "./phrases.ts";

@@ -1,4 +1,5 @@
 /** The pages for people with a browser. */
+import type { Slices } from "../explain-slices.ts";
 import type { Handler, Parts } from "../parts.ts";
 import type { Route } from "../router.ts";
 import { assetRoutes } from "./assets.ts";
@@ -12,12 +13,12 @@ const toOverview: Handler = async () => ({
   body: "",
 });
 
-export function pageRoutes(parts: Parts): readonly Route[] {
+export function pageRoutes(parts: Parts, slices: Slices): readonly Route[] {
   return [
     { method: "GET", path: "/", handle: toOverview },
     { method: "GET", path: "/debug", handle: toOverview },
     { method: "GET", path: "/debug/", handle: overviewRoute(parts) },
-    { method: "GET", path: "/debug/pods/{namespace}/{pod}", handle: podRoute(parts) },
+    { method: "GET", path: "/debug/pods/{namespace}/{pod}", handle: podRoute(parts, slices) },
     ...assetRoutes(),
   ];
 }

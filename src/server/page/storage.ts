@@ -1,12 +1,13 @@
 /** Classes, pools, and what is promised of them. */
+import { counted } from "../../scheduling/counted.ts";
 import { compareText, type PodUid } from "../../scheduling/names.ts";
 import type { PoolKey } from "../../scheduling/plan.ts";
-import { freeOf, limitOf, type Pool, totalOf } from "../../scheduling/pools.ts";
+import { freeOf, largestOf, type Pool, totalOf } from "../../scheduling/pools.ts";
 import { addBytes, type Bytes, compareBytes, zero } from "../../scheduling/quantity.ts";
 import type { ClusterState } from "../../scheduling/state.ts";
 import type { Topology } from "../../scheduling/topology.ts";
 import type { Parts } from "../parts.ts";
-import { ageText, counted, listText, sizeText } from "./format.ts";
+import { ageText, listText, sizeText } from "./format.ts";
 import { type Html, html } from "./html.ts";
 import { podLink } from "./pods-list.ts";
 
@@ -72,18 +73,6 @@ function poolRow(state: ClusterState, pool: Pool, largest: Bytes): Html {
   const where = placeText(state, pool.topology);
   return html`<tr data-key="${classes} ${where}"><th scope="row"><bdi>${classes}</bdi> <span class="where">${where}</span></th><td class="number">${sizeText(free)}</td><td class="number">${sizeText(total)}</td><td class="number">${sizeText(largest)}</td><td class="number">${amount(pool.promised)}</td><td class="number">${amount(pool.held)}</td></tr>
 `;
-}
-
-/** The largest volume of any of its classes that there is room for. */
-function largestOf(pool: Pool): Bytes {
-  const free = freeOf(pool);
-  let largest = zero;
-  for (const offer of pool.offers.values()) {
-    const limit = limitOf(offer);
-    const fits = compareBytes(limit, free) < 0 ? limit : free;
-    if (fits > largest) largest = fits;
-  }
-  return largest;
 }
 
 function placeText({ topologies }: ClusterState, topology: Topology): string {
@@ -184,6 +173,6 @@ function amount(bytes: Bytes): string {
 
 export function moreText(count: number, one: string, many: string): Html | undefined {
   if (count <= 0) return undefined;
-  return html`<p class="more">${count.toLocaleString("en-US")} more ${count === 1 ? one : many} not shown.</p>
+  return html`<p class="more">${counted(count, `more ${one}`, `more ${many}`)} not shown.</p>
 `;
 }
