@@ -6,7 +6,7 @@ import type { Claim, Pod, Volume } from "./objects.ts";
 import { type Reach, reachOf } from "./places.ts";
 import type { PoolKey } from "./plan.ts";
 import { freeOf, limitOf, type Offer, totalOf } from "./pools.ts";
-import { addBytes, atLeastZero, type Bytes, compareBytes, exactBytes, subtractBytes, zero } from "./quantity.ts";
+import { addBytes, atLeastZero, type Bytes, exactBytes, smallerBytes, subtractBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topology } from "./topology.ts";
 
@@ -167,7 +167,7 @@ class Search {
       if (++this.#poolCount % stepSize === 0) yield;
       const own = state.pools.demandOf(this.#claim.uid);
       const free = addBytes(freeOf(offer.pool), own?.pool === offer.pool ? own.bytes : zero);
-      const roomy = { offer, free, largest: smaller(free, limitOf(offer)) };
+      const roomy = { offer, free, largest: smallerBytes(free, limitOf(offer)) };
       if (roomy.largest >= request) this.#fitting++;
       else if (!this.#smallPool || compareRooms(roomy, this.#smallPool) < 0) this.#smallPool = roomy;
       this.#pools.push(roomy);
@@ -253,8 +253,4 @@ function rankOf({ holder, why }: Found): number {
 function compareRooms(a: Roomy, b: Roomy): number {
   if (a.largest !== b.largest) return a.largest > b.largest ? -1 : 1;
   return compareText(a.offer.pool.key, b.offer.pool.key);
-}
-
-function smaller(one: Bytes, other: Bytes): Bytes {
-  return compareBytes(one, other) < 0 ? one : other;
 }

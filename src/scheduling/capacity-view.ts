@@ -7,7 +7,7 @@ import { type ClassName, className, compareText, type NodeName } from "./names.t
 import type { Claim, Volume } from "./objects.ts";
 import { type Reach, reachOf } from "./places.ts";
 import { freeOf, limitOf, type Offer, totalOf } from "./pools.ts";
-import { addBytes, atLeastZero, type Bytes, compareBytes, subtractBytes, zero } from "./quantity.ts";
+import { addBytes, atLeastZero, type Bytes, largerBytes, smallerBytes, subtractBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topology } from "./topology.ts";
 import type { VolumeId } from "./volume-table.ts";
@@ -120,7 +120,7 @@ function addVolume(state: ClusterState, id: VolumeId, topology: Topology, sum: S
   sum.total = addBytes(sum.total, capacity);
   if (fate === "free" && takesPods(state, topology)) {
     sum.free = addBytes(sum.free, capacity);
-    sum.largest = larger(sum.largest, capacity);
+    sum.largest = largerBytes(sum.largest, capacity);
   } else if (fate === "reserved") sum.reserved = addBytes(sum.reserved, capacity);
   else if (typeof fate === "object") {
     sum.bound = addBytes(sum.bound, capacity);
@@ -154,8 +154,7 @@ function addOffer(state: ClusterState, offer: Offer, sum: Sum): void {
   sum.reserved = addBytes(sum.reserved, subtractBytes(all, free));
   if (takesPods(state, pool.topology)) {
     sum.free = addBytes(sum.free, free);
-    const limit = atLeastZero(limitOf(offer));
-    sum.largest = larger(sum.largest, compareBytes(free, limit) < 0 ? free : limit);
+    sum.largest = largerBytes(sum.largest, smallerBytes(free, atLeastZero(limitOf(offer))));
   } else sum.stranded = addBytes(sum.stranded, free);
 }
 
@@ -222,14 +221,10 @@ function emptySum(): Sum {
 function merge(all: Sum, { volumes, pools, largest, ...sums }: Sum): void {
   all.volumes += volumes;
   all.pools += pools;
-  all.largest = larger(all.largest, largest);
+  all.largest = largerBytes(all.largest, largest);
   for (const key of ["total", "bound", "reserved", "free", "stranded", "surplus"] as const) {
     all[key] = addBytes(all[key], sums[key]);
   }
-}
-
-function larger(one: Bytes, other: Bytes): Bytes {
-  return compareBytes(one, other) > 0 ? one : other;
 }
 
 /** By class, then by the first node: what every node reaches, and what none does, comes first. */

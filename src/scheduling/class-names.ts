@@ -10,24 +10,14 @@ const other = "_other";
 export class ClassNames {
   readonly #known: ReadonlySet<ClassName>;
 
-  constructor(known: ReadonlySet<ClassName>) {
-    this.#known = known;
-  }
-
   /**
    * Named are the classes that exist, then those that volumes have, each in the order of their names: both are made by
    * administrators. A claim's class may be anything.
    */
-  static *inSteps(state: ClusterState, max: number): Generator<undefined, ClassNames> {
+  constructor(state: ClusterState, max: number) {
     const classes = [...state.keys("class")].sort(compareText) as ClassName[];
-    const ofVolumes = new Set<ClassName>();
-    for (const name of state.volumes.names()) {
-      yield;
-      const named = state.volumes.get(name)?.class;
-      if (named !== undefined && named !== "") ofVolumes.add(named);
-    }
-    const all = new Set([...classes, ...[...ofVolumes].sort(compareText)]);
-    return new ClassNames(new Set([...all].slice(0, max)));
+    const ofVolumes = [...state.volumes.census.classes()].filter((name) => name !== "").sort(compareText);
+    this.#known = new Set([...new Set([...classes, ...ofVolumes])].slice(0, max));
   }
 
   of(name: ClassName | undefined): string {

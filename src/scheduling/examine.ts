@@ -10,7 +10,7 @@ import type { ClaimExplanation } from "./plan.ts";
 import type { Planner } from "./planner.ts";
 import { totalOf } from "./pools.ts";
 import type { Room } from "./provisioning.ts";
-import { type Bytes, formatBytes, zero } from "./quantity.ts";
+import { atLeastZero, type Bytes, formatBytes, zero } from "./quantity.ts";
 import { type NodeReason, nodeReasons } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry, Topology } from "./topology.ts";
@@ -188,7 +188,7 @@ function provisioningText(
   }
   const { claims = [], bytes = zero } = trouble ?? {};
   const together = claims.length > 1 ? ` (${formatBytes(bytes)} with the Pod's other claims)` : "";
-  const shown = (amount: Bytes): string => formatBytes(amount < zero ? zero : amount);
+  const shown = (amount: Bytes): string => formatBytes(atLeastZero(amount));
   const pools = rooms.map(
     ({ pool, limit, free }) => `${shown(free)} free of ${shown(totalOf(pool))}, largest volume ${shown(limit)}`,
   );

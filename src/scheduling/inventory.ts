@@ -7,9 +7,9 @@ import { type DriverGap, driverGaps } from "./driver-gaps.ts";
 import { mapIn } from "./indexes.ts";
 import { className, type NodeName } from "./names.ts";
 import type { Claim, Volume } from "./objects.ts";
-import { freeOf, isPublished, limitOf, type Pool, totalOf } from "./pools.ts";
+import { freeOf, isPublished, largestOf, type Pool, totalOf } from "./pools.ts";
 import { isProvisioned } from "./provisioning.ts";
-import { addBytes, type Bytes, compareBytes, zero } from "./quantity.ts";
+import { addBytes, atLeastZero, type Bytes, largerBytes, zero } from "./quantity.ts";
 import type { ClusterState } from "./state.ts";
 import type { Topology } from "./topology.ts";
 
@@ -71,7 +71,7 @@ export interface Inventory {
 
 /** @param classesMax  classes that get their own name; the others are counted together */
 export function* inventoryInSteps(state: ClusterState, classesMax: number): Generator<undefined, Inventory> {
-  const names = yield* ClassNames.inSteps(state, classesMax);
+  const names = new ClassNames(state, classesMax);
   const ofVolumes = yield* volumesInSteps(state, names);
   const pools = yield* poolsInSteps(state, names);
   addVolumes(state, pools, ofVolumes.volumes);
@@ -155,17 +155,13 @@ const nothing = { total: zero, promised: zero, held: zero, free: zero, largest: 
 function addPool(pools: Map<ClassLabel, PoolStock>, label: ClassLabel, pool: Pool): void {
   const stock = pools.get(label) ?? { pools: 0, ...nothing };
   pools.set(label, stock);
-  const free = atLeastNone(freeOf(pool));
+  const free = atLeastZero(freeOf(pool));
   stock.pools++;
-  stock.total = addBytes(stock.total, atLeastNone(totalOf(pool)));
+  stock.total = addBytes(stock.total, atLeastZero(totalOf(pool)));
   stock.promised = addBytes(stock.promised, pool.promised);
   stock.held = addBytes(stock.held, pool.held);
   stock.free = addBytes(stock.free, free);
-  for (const offer of pool.offers.values()) {
-    const limit = limitOf(offer);
-    const largest = compareBytes(limit, free) < 0 ? limit : free;
-    if (largest > stock.largest) stock.largest = largest;
-  }
+  stock.largest = largerBytes(stock.largest, largestOf(pool));
 }
 
 /** What each node has for itself, by class; of what other nodes reach too nothing is said. */
@@ -173,7 +169,7 @@ export function* nodeStocksInSteps(
   state: ClusterState,
   classesMax: number,
 ): Generator<undefined, ReadonlyMap<NodeName, ReadonlyMap<ClassLabel, NodeStock>>> {
-  const names = yield* ClassNames.inSteps(state, classesMax);
+  const names = new ClassNames(state, classesMax);
   const stocks = new Map<NodeName, Map<ClassLabel, NodeStock>>();
   for (const name of state.volumes.names()) {
     yield;
@@ -186,7 +182,7 @@ export function* nodeStocksInSteps(
   for (const pool of state.pools.all()) {
     yield;
     if (!isPublished(pool)) continue;
-    const stock = { total: atLeastNone(totalOf(pool)), free: atLeastNone(freeOf(pool)) };
+    const stock = { total: atLeastZero(totalOf(pool)), free: atLeastZero(freeOf(pool)) };
     addNode(stocks, pool.topology, poolLabel(state, pool, names), stock);
   }
   return stocks;
@@ -217,10 +213,6 @@ function claimPhase({ lost, volumeName, bindCompleted }: Claim): ClaimPhase {
   return volumeName !== undefined && bindCompleted ? "bound" : "pending";
 }
 
-function atLeastNone(bytes: Bytes): Bytes {
-  return bytes > zero ? bytes : zero;
-}
-
 function add<K extends string>(kept: Kept<K>, label: ClassLabel, key: K, bytes: Bytes): void {
   const byKey = mapIn(kept, label);
   const amount = byKey.get(key) ?? { count: 0, bytes: zero };
@@ -234,5 +226,5 @@ function addFree(free: Map<ClassLabel, FreeStock>, label: ClassLabel, capacity: 
   free.set(label, stock);
   stock.count++;
   stock.bytes = addBytes(stock.bytes, capacity);
-  if (capacity > stock.largest) stock.largest = capacity;
+  stock.largest = largerBytes(stock.largest, capacity);
 }

@@ -6,7 +6,7 @@ import type { InFlight } from "./drops.ts";
 import { type ClassName, compareText, type VolumeName } from "./names.ts";
 import type { Capacity } from "./objects.ts";
 import type { PoolKey } from "./plan.ts";
-import { type Bytes, subtractBytes } from "./quantity.ts";
+import { type Bytes, largerBytes, smallerBytes, subtractBytes, zero } from "./quantity.ts";
 import type { Topology } from "./topology.ts";
 import { isLaterVersion } from "./versions.ts";
 
@@ -99,6 +99,14 @@ export function totalOf(pool: Pool): Bytes {
 /** Derived, never stored; below zero after a republication under what is promised. */
 export function freeOf(pool: Pool): Bytes {
   return subtractBytes(totalOf(pool), pool.promised);
+}
+
+/** The largest single volume of any of its classes that there is room for. */
+export function largestOf(pool: Pool): Bytes {
+  const free = freeOf(pool);
+  let largest = zero;
+  for (const offer of pool.offers.values()) largest = largerBytes(largest, smallerBytes(limitOf(offer), free));
+  return largest;
 }
 
 /** Whether the value that counts was published after the volume was last written. */

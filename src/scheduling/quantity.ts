@@ -74,6 +74,14 @@ export function atLeastZero(bytes: Bytes): Bytes {
   return bytes < zero ? zero : bytes;
 }
 
+export function smallerBytes(a: Bytes, b: Bytes): Bytes {
+  return a < b ? a : b;
+}
+
+export function largerBytes(a: Bytes, b: Bytes): Bytes {
+  return a > b ? a : b;
+}
+
 /** For sorting, the smaller first. */
 export function compareBytes(a: Bytes, b: Bytes): number {
   return a === b ? 0 : a < b ? -1 : 1;

@@ -6,7 +6,16 @@ import { type Item, pack } from "./packing.ts";
 import type { Planner } from "./planner.ts";
 import { leastPublished, type Pool, publishedOf, totalOf } from "./pools.ts";
 import type { Room } from "./provisioning.ts";
-import { addBytes, type Bytes, compareBytes, subtractBytes, zero } from "./quantity.ts";
+import {
+  addBytes,
+  atLeastZero,
+  type Bytes,
+  compareBytes,
+  largerBytes,
+  smallerBytes,
+  subtractBytes,
+  zero,
+} from "./quantity.ts";
 import type { NodeReason } from "./reasons.ts";
 import type { ClusterState } from "./state.ts";
 import type { NodeEntry } from "./topology.ts";
@@ -128,7 +137,7 @@ function lackOf(pool: Pool, items: readonly OpenItem[]): Lack {
     if (room.offer.class !== name) areAllHeard = false;
     else if (
       room.offer.newest.maximumVolumeSize !== undefined &&
-      bytes > largest(room.limit, limits.get(name)?.asked ?? zero)
+      bytes > largerBytes(room.limit, limits.get(name)?.asked ?? zero)
     ) {
       limits.set(name, { class: name, is: room.limit, asked: bytes });
     }
@@ -144,18 +153,14 @@ function lackOf(pool: Pool, items: readonly OpenItem[]): Lack {
  */
 function publishedWith(pool: Pool, limits: ReadonlyMap<ClassName, Limit>): Bytes {
   const published = [...pool.offers.values()].flatMap((offer) => {
-    return [largest(publishedOf(offer), limits.get(offer.class)?.asked ?? zero)];
+    return [largerBytes(publishedOf(offer), limits.get(offer.class)?.asked ?? zero)];
   });
-  return published.reduce((least, bytes) => (largest(least, bytes) === least ? bytes : least));
-}
-
-function largest(a: Bytes, b: Bytes): Bytes {
-  return a > b ? a : b;
+  return published.reduce((least, bytes) => smallerBytes(least, bytes));
 }
 
 /** Bytes to grow by, all in all. */
 export function distanceOf({ short = zero, limits = [] }: Pick<Shortage, "short" | "limits">): Bytes {
-  return limits.reduce((sum, { is, asked }) => addBytes(sum, subtractBytes(asked, is)), largest(short, zero));
+  return limits.reduce((sum, { is, asked }) => addBytes(sum, subtractBytes(asked, is)), atLeastZero(short));
 }
 
 /** What the pool would have if nothing of it were promised to other Pods. */

@@ -2,9 +2,9 @@
  * The inventory for whoever scrapes: taken in slices, so that no call of kube-scheduler waits for it, and once for all who ask
  * within a few seconds.
  */
+import { Pace, type Strides } from "../cluster/pace.ts";
 import { inventoryText, nodesTextInSteps } from "../metrics/inventory.ts";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
-import { Turns } from "../runtime/turns.ts";
 import { inventoryInSteps, nodeStocksInSteps } from "../scheduling/inventory.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import type { Parts } from "./parts.ts";
@@ -12,15 +12,12 @@ import type { Parts } from "./parts.ts";
 const freshForMs: Milliseconds = 5_000;
 /** Prometheus waits ten seconds by default. Under load the counters are worth more than a new look at what there is. */
 const patienceMs: Milliseconds = 3_000;
-const sliceMs: Milliseconds = 2;
-/** Reading the clock costs as much as a step. */
-const stepsPerLook = 64;
-/** Whatever the clock says: it may stand still. */
-const stepsMax = 4_096;
+/** A step is some microseconds. */
+const strides: Strides = { sliceMs: 2, stepsPerLook: 64, stepsMax: 4_096 };
 
 export class InventoryPage {
   readonly #runtime: Runtime;
-  readonly #turns: Turns;
+  readonly #pace: Pace;
   readonly #state: ClusterState;
   readonly #options: Parts["config"]["metrics"];
   #text = "";
@@ -29,7 +26,7 @@ export class InventoryPage {
 
   constructor({ runtime, cluster, config }: Pick<Parts, "runtime" | "cluster" | "config">) {
     this.#runtime = runtime;
-    this.#turns = new Turns(runtime);
+    this.#pace = new Pace(runtime, strides);
     this.#state = cluster.state;
     this.#options = config.metrics;
   }
@@ -57,15 +54,11 @@ export class InventoryPage {
   }
 
   async #run<T>(steps: Generator<undefined, T>): Promise<T> {
-    let begunAt = this.#runtime.now();
-    for (let count = 1; ; count++) {
+    for (;;) {
       const step = steps.next();
       if (step.done) return step.value;
-      if (count % stepsPerLook !== 0) continue;
-      if (count < stepsMax && this.#runtime.now() - begunAt < sliceMs) continue;
-      await this.#turns.next();
-      begunAt = this.#runtime.now();
-      count = 0;
+      const rest = this.#pace.step();
+      if (rest) await rest;
     }
   }
 }
