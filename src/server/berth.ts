@@ -116,8 +116,7 @@ export async function startBerth(options: BerthOptions): Promise<Berth> {
     waker,
     leadership,
     memory,
-    pods: new PodLists(clientFor(options, reviewTimeoutMs, options.reviews)),
-    reviewer: reviewerOver(clientFor(options, reviewTimeoutMs, options.reviews)),
+    ...looksFor(options),
     config,
     metrics,
     log,
@@ -157,6 +156,12 @@ function setLimits({ limit }: Metrics, { limits, binding, holds }: Config): void
   limit.set({ limit: "binds" }, binding.inProgressMax);
   limit.set({ limit: "bindsQueued" }, binding.queuedMax);
   limit.set({ limit: "holds" }, holds.podsMax);
+}
+
+/** What the API is asked for whoever looks at the debug listener. */
+function looksFor(options: BerthOptions): { readonly pods: PodLists; readonly reviewer: Reviewer } {
+  const client = clientFor(options, reviewTimeoutMs, options.reviews);
+  return { pods: new PodLists(client), reviewer: reviewerOver(client) };
 }
 
 function reviewerOver(client: ApiClient): Reviewer {
@@ -213,23 +218,15 @@ function createBinding(
     filterCalls: (pod) => memory.asked(pod),
     options: { bindTimeoutMs: timeoutMs, inProgressMax, queuedMax, ...bindTimes },
   });
-  const waker = new Waker({
+  const ofRefused = {
     runtime,
     cluster: ledCluster(cluster, () => (leadership.mayWork() ? { ready: true } : { ready: false, why: "follower" })),
-    writer,
     log,
-    offeredTo: (pod) => memory.remembered(pod)?.offered,
-    isBinding: (pod) => binder.runningOn(pod) !== undefined,
-    observer: { woke: (outcome) => metrics.wakes.inc({ outcome }) },
-  });
-  const teller = new RefusalTeller({
-    runtime,
-    cluster: ledCluster(cluster, () => (leadership.mayWork() ? { ready: true } : { ready: false, why: "follower" })),
-    events: binder.events,
-    log,
-    offeredTo: (pod) => memory.remembered(pod)?.offered,
-    isBinding: (pod) => binder.runningOn(pod) !== undefined,
-  });
+    offeredTo: (pod: PodUid) => memory.remembered(pod)?.offered,
+    isBinding: (pod: PodUid) => binder.runningOn(pod) !== undefined,
+  };
+  const waker = new Waker({ ...ofRefused, writer, observer: { woke: (outcome) => metrics.wakes.inc({ outcome }) } });
+  const teller = new RefusalTeller({ ...ofRefused, events: binder.events });
   return { binder, waker: refusalsTo(waker, teller, leadership) };
 }
 

@@ -11,7 +11,7 @@ import { className, nodeName } from "../scheduling/names.ts";
 import { nearestName } from "../scheduling/near-name.ts";
 import type { ClusterState } from "../scheduling/state.ts";
 import { isoTime } from "./explain.ts";
-import { Slices } from "./explain-slices.ts";
+import type { Slices } from "./explain-slices.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { failureReply, jsonReply } from "./replies.ts";
 
@@ -44,8 +44,7 @@ export interface CapacityQuestion {
 }
 
 /** The query: `class`, `node`, `by` (as told by the other two where it is left out) and `from`. */
-export function capacityRoute({ cluster, runtime }: Parts): Handler {
-  const slices = new Slices(runtime);
+export function capacityRoute({ cluster, runtime }: Parts, slices: Slices): Handler {
   return async (request, signal): Promise<HttpReply> => {
     const asked = readQuestion(cluster.state, new URLSearchParams(/\?([^#]*)/.exec(request.path)?.[1]));
     if (typeof asked === "string") return failureReply(404, asked);

@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { Config } from "../config.ts";
 import { type AskedPath, digestOf, type ReviewedUser } from "../kube/reviews.ts";
 import type { Admission, RequestHead, Runtime } from "../runtime/runtime.ts";
+import { cacheClock } from "./cache-clock.ts";
 import { type CallerRefusal, Callers, type CallersDeps, isProbe } from "./callers.ts";
 import type { Reviewer } from "./parts.ts";
 import { pathOf } from "./router.ts";
@@ -40,9 +41,7 @@ export class DebugGuard {
     this.#deps = deps;
     this.#callers = new Callers(deps, "debug", allowedNames);
     const { rememberedMax, deniedMs } = deps.config.debugAccess;
-    // Without these lru-cache reads the real clock and sets real timers. What begins at 0 it keeps for ever.
-    const perf = { now: () => deps.runtime.now() + 1 };
-    const options = { max: rememberedMax, ttl: deniedMs, ttlResolution: 0, perf };
+    const options = { max: rememberedMax, ttl: deniedMs, ...cacheClock(deps.runtime) };
     this.#users = new LRUCache(options);
     this.#verdicts = new LRUCache(options);
   }

@@ -5,7 +5,7 @@ import type { Answer } from "../scheduling/answer.ts";
 import { type NodeName, podKey } from "../scheduling/names.ts";
 import type { Pod } from "../scheduling/objects.ts";
 import type { NodePlacing } from "../scheduling/placing.ts";
-import { Slices } from "./explain-slices.ts";
+import type { Slices } from "./explain-slices.ts";
 import { printExplanation } from "./explain-text.ts";
 import type { Handler, Params, Parts } from "./parts.ts";
 import { placingsOf } from "./placing.ts";
@@ -36,8 +36,7 @@ export interface PodReport extends Answer {
   readonly reservations: { readonly held: readonly object[]; readonly assumed: readonly object[] };
 }
 
-export function explainRoute(parts: Parts): Handler {
-  const slices = new Slices(parts.runtime);
+export function explainRoute(parts: Parts, slices: Slices): Handler {
   return async (request, signal, params): Promise<HttpReply> => {
     const key = podKey(params.get("namespace") ?? "", params.get("pod") ?? "");
     const { state } = parts.cluster;

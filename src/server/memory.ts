@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { Milliseconds, Runtime } from "../runtime/runtime.ts";
 import type { NodeName, PodUid } from "../scheduling/names.ts";
 import type { NodeVerdicts } from "../scheduling/plan.ts";
+import { cacheClock } from "./cache-clock.ts";
 
 /** How a Pod fared with filter so far. Small: kept for many Pods. */
 export interface Asked {
@@ -49,9 +50,7 @@ export class CycleMemory {
       maxSize: namesMax,
       sizeCalculation: ({ offered }) => offered.length + 1,
       ttl: verdictsTtlMs,
-      // Without these lru-cache reads the real clock and sets real timers.
-      perf: { now: () => runtime.now() },
-      ttlResolution: 0,
+      ...cacheClock(runtime),
     });
   }
 

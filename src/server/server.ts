@@ -8,6 +8,7 @@ import { capacityRoute } from "./capacity-page.ts";
 import { DebugGuard } from "./debug-guard.ts";
 import { explainRoute } from "./explain.ts";
 import { claimRoute } from "./explain-claim.ts";
+import { Slices } from "./explain-slices.ts";
 import { filterVerb } from "./filter.ts";
 import { healthRoutes, metricsRoute } from "./health.ts";
 import { underOwnHost } from "./own-host.ts";
@@ -45,14 +46,15 @@ export function createServer(parts: Parts): Server {
     verb("preempt", bodyBytesMax, preemptVerb(parts)),
     verb("bind", bindBodyBytesMax, bindVerb(parts)),
   ];
+  const slices = new Slices(parts.runtime);
   const pages: readonly Route[] = [
     metricsRoute(parts),
-    { method: "GET", path: "/debug/explain/{namespace}/{pod}", handle: explainRoute(parts) },
+    { method: "GET", path: "/debug/explain/{namespace}/{pod}", handle: explainRoute(parts, slices) },
     { method: "GET", path: "/debug/claim/{namespace}/{claim}", handle: claimRoute(parts) },
-    { method: "GET", path: "/debug/capacity", handle: capacityRoute(parts) },
+    { method: "GET", path: "/debug/capacity", handle: capacityRoute(parts, slices) },
     { method: "GET", path: "/debug/state", handle: stateRoute(parts) },
-    { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts) },
-    ...pageRoutes(parts),
+    { method: "POST", path: "/debug/simulate", handle: simulateRoute(parts, slices) },
+    ...pageRoutes(parts, slices),
   ];
   const { tls, debugTls } = parts.config;
   const callers = tls && new Callers(parts, "extender", tls.allowedNames ?? []);

@@ -1,14 +1,13 @@
 /** `POST /debug/simulate`: what filter would say of a Pod that need not exist. Takes the Pod's JSON; touches nothing. */
 import { decodePod } from "../apis/extender.ts";
-import { Slices } from "./explain-slices.ts";
+import type { Slices } from "./explain-slices.ts";
 import { printExplanation } from "./explain-text.ts";
 import type { Handler, Parts } from "./parts.ts";
 import { placingsOf } from "./placing.ts";
 import { readPod } from "./read-pod.ts";
 import { failureReply, jsonReply, textReply } from "./replies.ts";
 
-export function simulateRoute({ cluster, pods, runtime }: Parts): Handler {
-  const slices = new Slices(runtime);
+export function simulateRoute({ cluster, pods }: Parts, slices: Slices): Handler {
   return async (request, signal) => {
     const decoded = decodePod(request.body);
     if (!decoded.ok) return failureReply(400, decoded.problem);
