@@ -2,7 +2,7 @@
 import type { Change } from "../../src/cluster/cluster.ts";
 import type { PodUid } from "../../src/scheduling/names.ts";
 import type { PlannedClaim } from "../../src/scheduling/plan.ts";
-import { freeOf, publishedOf } from "../../src/scheduling/pools.ts";
+import { freeOf, isPublished } from "../../src/scheduling/pools.ts";
 import { zero } from "../../src/scheduling/quantity.ts";
 import type { Assumption } from "../../src/scheduling/reservations.ts";
 import type { Berth } from "../../src/server/berth.ts";
@@ -125,9 +125,7 @@ export class StateJudge {
     }
     const pool = target.pool === undefined ? undefined : state.pools.get(target.pool);
     // A class that went while the promise was made takes its publication along: of that pool nothing is known any more.
-    const isPublished =
-      pool && pool.offers.size > 0 && pool.offers.values().every((offer) => publishedOf(offer) >= zero);
-    if (isPublished && freeOf(pool) < zero) {
+    if (pool && isPublished(pool) && freeOf(pool) < zero) {
       this.#judge.find(
         "nothing is promised beyond what is free",
         `${claim} on ${node}: ${freeOf(pool)} bytes of the pool are left`,
