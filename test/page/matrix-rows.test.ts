@@ -46,6 +46,11 @@ test("the nearest comes before all others, and with it its group", () => {
   expect(shownOf(nodes, nodeName("b2")).rows).toEqual(["b2 b1", "a1"]);
 });
 
+test("the nearest comes first though it fits worse, and is one of a smaller group", () => {
+  const nodes = [node("a1", { a: "-", b: "x" }), node("a2", { a: "-", b: "x" }), node("none", { a: "-", b: "-" })];
+  expect(shownOf(nodes, nodeName("none")).rows).toEqual(["none", "a1 a2"]);
+});
+
 test("of a large group some are shown and the others counted, but never one alone", () => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => node(`n${index}`, { a: "-" }));
   expect(shownOf(many(5)).rows).toEqual(["n0 n1 n2 n3 n4"]);

@@ -98,6 +98,19 @@ test.for(Object.entries(misses))("the nearest miss of volumes is %s", ([, row]) 
   expect(reports(given(...nodes(3), ...row.given, "pvc x 100Gi"), "x")[0]?.nearest).toEqual(row.want);
 });
 
+test("nothing is missing where a pool has room, though every volume is too small", () => {
+  const world = given(
+    ...nodes(1),
+    ...csi,
+    ...driverOn("n1"),
+    "capacity c1 csi n1 200Gi",
+    "pv a 60Gi on=n1 class=csi",
+    "pvc x 100Gi class=csi",
+  );
+  expect(reports(world, "x")[0]).toMatchObject({ volumes: { free: 0 }, pools: { fitting: 1 } });
+  expect(reports(world, "x")[0]?.nearest).toBeUndefined();
+});
+
 test("the nearest miss of pools is the one with the most room for one volume, without what is promised", () => {
   const world = given(
     ...nodes(3),

@@ -1,9 +1,14 @@
 /** What a Pod that filter refuses is told, and how seldom. */
 import { describe, expect, test } from "vitest";
 import { objectPath } from "../../src/apis/kubernetes.ts";
+import { silentLog } from "../../src/runtime/log.ts";
+import { nodeName } from "../../src/scheduling/names.ts";
 import type { Kind } from "../../src/scheduling/objects.ts";
+import { RefusalTeller } from "../../src/server/refusal-events.ts";
 import { Berths } from "../election/berths.ts";
+import { virtualRuntime } from "../support/clock.ts";
 import { makeClass, makeNode, makePod, makePV, makePVC, type Raw } from "../support/make.ts";
+import { World } from "../support/world.ts";
 import { ask, type Body, Cluster } from "./berth-world.ts";
 import { extenderArgs } from "./support.ts";
 
@@ -166,6 +171,34 @@ test("a Pod that is placed in the end is told which volumes, where, and how long
   const [, last] = await stage.events();
   expect(last).toMatchObject({ type: "Normal", reason: "BerthVolumesBound", action: "Binding" });
   expect(last.note).toBe("Bound claims d/x for node n3 to volumes c in 0.5 s; asked about 2 times, first 31.5 s ago");
+});
+
+test("who does not lead tells nothing, and has forgotten nobody once it leads", async () => {
+  const runtime = virtualRuntime();
+  const world = new World();
+  for (const line of ["node n1", "pvc x 5Gi"]) world.apply(line);
+  const pod = world.pod("p", "x");
+  world.state.set("pod", pod.key, pod);
+  let leads = false;
+  const told: string[] = [];
+  const teller = new RefusalTeller({
+    runtime,
+    cluster: {
+      state: world.state,
+      readiness: () => (leads ? { ready: true } : { ready: false, why: "follower" }),
+    },
+    events: { record: ({ reason }) => void told.push(reason) },
+    log: silentLog,
+    offeredTo: () => [nodeName("n1")],
+    isBinding: () => false,
+  });
+  teller.refused(pod);
+  await runtime.advance(60_000);
+  expect(told).toEqual([]);
+  leads = true;
+  await runtime.advance(3_000);
+  expect(told).toEqual(["BerthVolumesUnavailable"]);
+  teller.close();
 });
 
 test.for([
